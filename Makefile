@@ -88,12 +88,10 @@ test-all: venv
 # data serve), HARNESS the python of an environment with lm-eval 0.4.13, MMLU a file of its questions, PEERS the python
 # of an environment with benchmarks/requirements-peers.txt. FULL=1 adds the paper's own experiments, some hours, and the
 # large cells of bench_scaling, an hour.
-BENCHES := bench_install bench_waiting bench_smece bench_kernel bench_certificates bench_calibrate bench_pair bench_scan bench_scaling bench_wide \
+BENCHES := bench_install bench_waiting bench_smece bench_kernel bench_calibrate bench_scan bench_scaling \
 	clusters-paper clusters-auto sinusoid-auto \
-	worlds power sharpness learned_power monitor real_sets foreign_inputs nulls whole_runs bench_layout planted planted_shapes \
-	planted_errors ledger_nulls ledger_power class_nulls class_whole_runs top_label dependent_rows known_later audit_groups validity validity_fits small_maps harm rankings \
-	shared_findings few_of_many gate_nulls tables \
-	$(if $(DATA),lifeeval ledger_sets ledger_replication mixed_columns mending claims_confirmed scan_correction) \
+	nothing small real planted small_maps tables \
+	$(if $(DATA),ledger_sets ledger_replication mending claims_confirmed scan_correction) \
 	$(if $(MMLU),bench_scoring) $(if $(FULL),paper_experiments)
 
 bench: $(BENCHES:%=bench/%)
@@ -120,10 +118,6 @@ bench/bench_calibrate: $(VENV)/.done-bench
 bench/bench_scoring: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/bench_scoring.py --mmlu $(MMLU) $(if $(HARNESS),--harness $(HARNESS))
 
-bench/shared_findings: $(VENV)/.done-bench
-	$(BIN)/python benchmarks/shared_findings.py --what size --jobs $(WORKERS)
-	$(BIN)/python benchmarks/shared_findings.py --what power --jobs $(WORKERS)
-
 bench/planted: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/planted.py $(if $(PEERS),--peers $(PEERS))
 
@@ -136,10 +130,11 @@ bench/tables: $(VENV)/.done-tables
 	$(BIN)/python benchmarks/tables.py --jobs $(WORKERS) --part units null planted whole $(if $(DATA),flights --data $(DATA))
 	$(BIN)/python benchmarks/tables.py --jobs $(WORKERS) --part units null planted whole --packages pydataset
 
-bench/worlds bench/power bench/sharpness bench/learned_power bench/monitor bench/paper_experiments \
-		bench/ledger_nulls bench/ledger_power bench/class_nulls bench/class_whole_runs bench/dependent_rows bench/known_later bench/audit_groups bench/validity bench/validity_fits \
-		bench/planted_shapes bench/few_of_many bench/gate_nulls: $(VENV)/.done-bench
+bench/paper_experiments: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/$(@F).py
+
+bench/nothing bench/small bench/real: $(VENV)/.done-bench
+	$(BIN)/python benchmarks/$(@F).py --jobs $(WORKERS) $(if $(DATA),--data $(DATA))
 
 bench/%: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/$*.py $(if $(DATA),--data $(DATA))

@@ -80,15 +80,6 @@ def apart(work: Callable[..., Any], *arguments: Any) -> Any:
         return pool.submit(work, *arguments).result()
 
 
-def peak_mb() -> float:
-    """Largest resident memory this process has had, in MB.
-
-    Not ``ru_maxrss``: a spawned process starts with its parent's.
-    """
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM:"))
-
-
 def gemm_rate(shape: tuple[int, int, int], repeats: int = 9) -> float:
     """Single-precision products (m, k) by (k, n) on all threads: median GFLOP/s."""
     m, k, n = shape

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from _measure import apart
 from _store import Key, Store, fill
 from baselines import METHODS
 
@@ -38,7 +37,7 @@ def options(doc: str, cache: str | None = None, *, data: str | None = None, **mo
         kind = type(default[0] if several else default)
         parser.add_argument(
             f"--{name.replace('_', '-')}", default=default, type=kind, nargs="+" if several else None,
-            choices=sorted(METHODS) if name == "methods" else None, help=f"default: {default}".replace("%", "%%"),
+            help=f"default: {default}".replace("%", "%%"),
         )  # fmt: skip
     return parser
 
@@ -52,22 +51,14 @@ def limit_threads() -> None:
     threadpool_limits(1)
 
 
-def results(
-    args: argparse.Namespace, fields: tuple[str, ...], keys: Sequence[Key], work: Callable[..., dict], *,
-    fresh: bool = False,
-) -> Store:  # fmt: skip
-    """Return the store of results, what is missing computed unless --print.
-
-    With `fresh` each result comes from a process of its own, so that its peak of memory is its own.
-    """
+def results(args: argparse.Namespace, fields: tuple[str, ...], keys: Sequence[Key], work: Callable[..., dict]) -> Store:
+    """Return the store of results, what is missing computed unless --print."""
     store = Store(args.cache, fields)
     if args.refresh:
         for key in keys:
             store.records.pop(key, None)
     if not args.print:
-        # the threads only wait for the fresh processes
-        work, prefer = (partial(apart, work), "threads") if fresh else (work, None)
-        fill(store, keys, work, n_jobs=args.jobs, prefer=prefer, progress=partial(_print_progress, store))
+        fill(store, keys, work, n_jobs=args.jobs, progress=partial(_print_progress, store))
     if others := store.other_versions():
         print(f"{args.cache} holds results of other versions of miscal: {', '.join(others)}", file=sys.stderr)
     return store
@@ -104,22 +95,6 @@ def cells(values: Sequence[float], digits: int = 4, best: Callable | None = None
     rounded = np.round(np.asarray(values, float), digits) + 0.0  # a value that rounds to zero has no sign
     top = best(rounded) if best and not np.isnan(rounded).all() else None
     return ["" if np.isnan(v) else f"**{v:.{digits}f}**" if v == top else f"{v:.{digits}f}" for v in rounded]
-
-
-def show_costs(args: argparse.Namespace, name: str, records: Mapping[str, list[dict]]) -> None:
-    """Show the seconds of each method's fits and, where measured, the largest peak of a process's memory.
-
-    The peak includes interpreter and data, which the raw confidences need too.
-    """
-    measured = any("peak_mb" in row for rows in records.values() for row in rows)
-    shown = []
-    for method, rows in records.items():
-        if rows:
-            seconds, peaks = [row["seconds"] for row in rows], [row["peak_mb"] for row in rows if "peak_mb" in row]
-            peak = [f"{max(peaks):.0f}" if peaks else ""] if measured else []
-            shown.append([method, f"{np.median(seconds):.1f}", f"{max(seconds):.1f}", *peak])
-    head = ["method", "median seconds", "longest", *(["largest peak, MB"] if measured else [])]
-    show(args, name, "cost of a fit", head, shown)
 
 
 def target(line: str, met: bool) -> bool:

@@ -191,12 +191,6 @@ def _trend(columns: dict, rng: np.random.Generator) -> tuple[np.ndarray, frozens
     return np.argsort(np.argsort(columns[name])) / len(columns[name]) - 0.5, frozenset([name])
 
 
-def _group(columns: dict, rng: np.random.Generator) -> tuple[np.ndarray, frozenset[str]]:
-    """A value of 10 % and more of the rows."""
-    name = str(rng.choice(["region", "channel", "product", "plan"]))
-    return columns[name] == rng.choice(np.unique(columns[name])), frozenset([name])
-
-
 _MAKERS = {
     BLANK: _blank, DATES: _dates, LEVEL: _level, ONE_PER_CENT: _one_per_cent, THREE: _three, CYCLE: _cycle,
     SLANTED: _slanted, TREND: _trend,

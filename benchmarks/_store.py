@@ -102,7 +102,6 @@ def fill(
     work: Callable[..., dict[str, Any]],
     *,
     n_jobs: int = 1,
-    prefer: str | None = None,
     progress: Callable[[int, int, dict[str, Any]], None] = lambda done, missing, record: None,
 ) -> int:
     """Compute the records that are missing, and keep each as soon as it is there.
@@ -115,8 +114,6 @@ def fill(
         ``work(*key)`` returns the record of a key.
     n_jobs : int, default 1
         Processes; with one, everything happens in this process.
-    prefer : {"processes", "threads"}, optional
-        As joblib takes it.
     progress : callable, optional
         Called after each record with how many are done, how many were missing, and the record.
 
@@ -133,7 +130,7 @@ def fill(
     (2, 0)
     """
     missing = [key for key in dict.fromkeys(keys) if key not in store]
-    parallel = joblib.Parallel(n_jobs=n_jobs, batch_size=1, prefer=prefer, return_as="generator_unordered")
+    parallel = joblib.Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
     for done, record in enumerate(parallel(joblib.delayed(work)(*key) for key in missing), 1):
         store.add(record)
         progress(done, len(missing), record)

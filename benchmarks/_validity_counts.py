@@ -11,7 +11,7 @@ from scipy.stats import binomtest
 
 from _script import show
 
-LEVELS, LEVELS_TOLD, LEAST_P = (0.05, 0.01), ("5 %", "1 %"), 0.01
+LEVELS, LEAST_P = (0.05, 0.01), 0.01
 
 
 @dataclass
@@ -23,11 +23,14 @@ class Told:
     p_values : dict of str to float
         Of statements whose hypothesis is true.
     misses : dict of str to bool
-        Of limits and intervals: whether the truth lies outside.
+        Of limits and intervals: whether the truth lies outside; of other claims: whether they are false.
+    means : dict of str to float
+        What is measured beside them.
     """
 
     p_values: dict[str, float] = field(default_factory=dict)
     misses: dict[str, bool] = field(default_factory=dict)
+    means: dict[str, float] = field(default_factory=dict)
 
     def p_value(self, name: str, p: float | None, hypothesis: bool) -> None:
         """Tell a p-value if its hypothesis is true, and it has one."""
@@ -45,6 +48,9 @@ class Told:
             _add(sums["sizes"], name, 1, *(p <= level for level in LEVELS))
         for name, wrong in self.misses.items():
             _add(sums["misses"], name, 1, wrong)
+        for name, value in self.means.items():
+            made, total = sums["means"].get(name, [0, 0.0])
+            sums["means"][name] = [made + 1, total + float(value)]
 
 
 def outside(ends: Sequence[float] | None, truth: float) -> bool:
@@ -64,21 +70,23 @@ class Count:
     cell: tuple
     made: int
     wrong: tuple[int, ...]
+    levels: tuple[float, ...] = LEVELS
 
     @property
     def shares(self) -> tuple[float, ...]:
-        """At 5 %, and for a p-value at 1 %."""
+        """At the first level, and for a p-value at the second."""
         return tuple(wrong / self.made for wrong in self.wrong)
 
     @property
     def chances(self) -> list[float]:
         """P-values of its being at most at each level."""
-        levels = zip(self.wrong, LEVELS, strict=False)
+        levels = zip(self.wrong, self.levels, strict=False)
         return [float(binomtest(wrong, self.made, level, alternative="greater").pvalue) for wrong, level in levels]
 
     def above(self, least_p: float) -> list[str]:
         """Levels that it is above, beyond chance."""
-        return [told for told, chance in zip(LEVELS_TOLD, self.chances, strict=False) if chance < least_p]
+        pairs = zip(self.levels, self.chances, strict=False)
+        return [f"{100 * level:g} %" for level, chance in pairs if chance < least_p]
 
 
 def counts_of(records: Iterable[dict], cell_of: Sequence[str]) -> Iterator[Count]:
@@ -98,7 +106,7 @@ def pooled(counts: Sequence[Count]) -> list[Count]:
     for statement in dict.fromkeys(count.statement for count in counts):
         mine = [count for count in counts if count.statement == statement]
         wrong = tuple(np.sum([count.wrong for count in mine], axis=0).tolist())
-        found.append(Count(statement, (), sum(count.made for count in mine), wrong))
+        found.append(Count(statement, (), sum(count.made for count in mine), wrong, mine[0].levels))
     return found
 
 
@@ -111,7 +119,7 @@ def missed(counts: Sequence[Count], promised: Callable[[str], bool] = lambda sta
         found += [
             f"{count.statement} at {level} ({', '.join(map(str, count.cell)) or 'all cells'}): {share}"
             for count in family
-            for level, share in zip(LEVELS_TOLD, shares(count), strict=False)
+            for level, share in zip((f"{100 * one:g} %" for one in count.levels), shares(count), strict=False)
             if level in count.above(LEAST_P / tests)
         ]
     return found
@@ -122,7 +130,7 @@ def shares(count: Count, digits: int = 1) -> list[str]:
     return [f"{100 * share:.{digits}f}" for share in count.shares]
 
 
-def show_statements(args: argparse.Namespace, name: str, counts: Sequence[Count]) -> None:
+def show_statements(args: argparse.Namespace, name: str, counts: Sequence[Count], title: str = "") -> None:
     """Show each statement over all its cells, and in the cell that speaks most against it."""
     rows = []
     for whole in pooled(counts):
@@ -134,4 +142,4 @@ def show_statements(args: argparse.Namespace, name: str, counts: Sequence[Count]
             where = where or f"{', '.join(map(str, worst.cell))}: {worst.made} draws"
         rows.append([*row, *[""] * (7 - len(row)), where])
     head = ["statement", "cells", "draws", "at 5 %", "worst cell", "at 1 %", "worst cell", "worst cell at 5 %"]
-    show(args, name, "per cent of draws in which a statement is wrong", head, rows)
+    show(args, name, f"{title or 'all'}: per cent of draws in which a statement is wrong", head, rows)

@@ -1,4 +1,4 @@
-"""What miscal says of rows whose truth is known, for `validity.py`: p-values where nothing is there, and misses.
+"""What miscal says of rows whose truth is known, for `nothing.py`: p-values where nothing is there, and misses.
 
 A set of statements is a function of :class:`Asked` and one line in `STATEMENTS`; it returns :class:`Told`. P-values are
 told only where their hypothesis is true. A limit or an interval misses where the truth lies outside. What is said of
@@ -16,9 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from _shares import UNTOLD
 from _validity_counts import Told, outside
 from _validity_worlds import (
     CALIBRATED,
+    KINDS,
     LEARNED_FROM,
     PLANTED,
     VISIBLE,
@@ -315,7 +317,7 @@ def findings(asked: Asked) -> Told:
     chosen = [(one.hidden.interval, one.condition.rows(frame)) for one in (*found.findings, *found.accounted)]
     for name, intervals in (("findings", chosen), ("candidates", candidate_intervals(asked, groups))):
         told.misses[f"{name}: intervals"] = missed(intervals, rows.rate - asked.expected, rows.weight)
-        told.misses[f"{name}: intervals, true E[y | f]"] = missed(intervals, rows.rate - rows.visible, rows.weight)
+        told.misses[f"{name}: intervals{UNKNOWN}"] = missed(intervals, rows.rate - rows.visible, rows.weight)
     return told
 
 
@@ -426,8 +428,6 @@ STATEMENTS: dict[str, Callable[[Asked], Told]] = {
     "smooth error": smooth_error,
     "errors": errors,
 }
-CHEAP, DEAREST = ("scores", "monitor", "smooth error"), ("errors",)
-"""Sets of statements that are asked of 1,000 draws at any number of rows, and of one draw in 25."""
 KINDS_OF = {
     "smooth error": (CALIBRATED,),
     "errors": (CALIBRATED, PLANTED),
@@ -436,3 +436,37 @@ KINDS_OF = {
 """Kinds of draws of which a set is asked, where not all."""
 OF_EVIDENCE = ("certificates", "hidden tests", "residuals", "findings")
 """Sets to which it matters which rows are evaluated."""
+WARNED, DRIFT, UNKNOWN = (f"{why}{UNTOLD}" for why in (", a run warns", ", drift", ", true E[y | f]"))
+"""Ends of the names of statements that are not promised: where rare stated confidences make a run warn, where the rows
+that E[y | f] was learned from are of another kind, and where an interval that takes it as known is asked for more."""
+ON_EXPECTED = (
+    "certificate, hidden", "certificate, hidden: limit", "hidden p-value", "test of the field", "kernel score",
+    "visible residual", "visible residual: interval",
+    "hidden residual", "hidden residual: interval", "findings",
+)  # fmt: skip
+OFF_BY_DRIFT = ("visible residual", "hidden residual: interval")
+"""Starts of the names of those that presume that E[y | f] is that of the evaluation rows."""
+
+
+def worlds_of(name: str) -> tuple[str, ...]:
+    """Worlds of a set of statements: kind of rows, kind of draw and, where it matters, which rows are evaluated."""
+    ways = (ALL, TEST) if name in OF_EVIDENCE else ("either",)
+    return tuple(
+        f"{world}, {kind}, {TEST if world == 'drifted' and len(ways) > 1 else way}"
+        for world in WORLDS for kind in KINDS_OF.get(name, KINDS)
+        for way in (ways if world != "drifted" else ways[:1])
+    )  # fmt: skip
+
+
+def asked_of(name: str, world: str, n: int, draw: int) -> Told:
+    """Ask a set of statements of one draw; those that a run does not promise there have names of their own."""
+    rows, kind, evidence = world.split(", ")
+    asked, ends = Asked(rows, kind, n, evidence, draw), {}
+    told = STATEMENTS[name](asked)
+    if asked.warned:
+        ends = dict.fromkeys(ON_EXPECTED, WARNED)
+    elif asked.world == "drifted":
+        ends = {one: DRIFT for one in ON_EXPECTED if one.startswith(OFF_BY_DRIFT)}
+    told.p_values = {one + ends.get(one, ""): p for one, p in told.p_values.items()}
+    told.misses = {one + ends.get(one, ""): wrong for one, wrong in told.misses.items()}
+    return told

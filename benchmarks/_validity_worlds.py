@@ -1,4 +1,4 @@
-"""Made-up rows for `validity.py`: what is true of them is known, and the field was fixed before their outcomes.
+"""Made-up rows for `nothing.py`: what is true of them is known, and the field was fixed before their outcomes.
 
 A world is a function of the number of rows, the kind of draw and a generator, and one line in `WORLDS`. It chooses
 confidences f and a curve m(f); :func:`rows_of` does the rest. Outcomes are 1 with probability

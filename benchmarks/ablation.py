@@ -2,7 +2,7 @@
 
     python benchmarks/ablation.py --data DIR [--rows 3000] [--seeds 0 1] [--sets mmlu/ flights] [--variants ...]
 
-Sets are those of benchmarks/_data.py, the tables of benchmarks/mixed_columns.py, and planted worlds. Of each, --rows
+Sets are those of benchmarks/_data.py, the tables of _column_sets.py, and planted worlds. Of each, --rows
 rows drawn by the seed teach, and at most --judged others judge. A variant is the whole estimator but for one family of
 scores, or with other constants; its log loss is compared with that of the whole on the same rows: mean difference over
 sets with a 95 % interval (positive: what is left out earned something), the sets on which the variant is worse by a
@@ -23,8 +23,8 @@ from unittest.mock import patch
 
 import numpy as np
 
+import _column_sets
 import _data
-import mixed_columns
 from _judge import holm
 from _script import limit_threads, options, results, show
 from _worlds import WORLDS
@@ -72,17 +72,17 @@ OF_FEW_COLUMNS = ("three_clusters", "sinusoid")
 
 def set_names(folder: Path | None, chosen: list[str] | None) -> list[str]:
     """Names of all sets that contain one of the strings."""
-    names = [*_data.set_names(folder), *(mixed_columns.TABLES if folder else ()), *WORLDS]
+    names = [*_data.set_names(folder), *(_column_sets.TABLES if folder else ()), *WORLDS]
     return [name for name in names if not chosen or any(part in name for part in chosen)]
 
 
 def serves(variant: str, name: str) -> bool:
     """Tell whether a variant differs from the whole on a set."""
     if variant in OF_TABLES:
-        return name in mixed_columns.TABLES
+        return name in _column_sets.TABLES
     if variant == "without middle kernel":
         return name in OF_FEW_COLUMNS
-    return variant != "without refined kernels" or name not in (*OF_FEW_COLUMNS, *mixed_columns.TABLES)
+    return variant != "without refined kernels" or name not in (*OF_FEW_COLUMNS, *_column_sets.TABLES)
 
 
 def read(folder: Path | None, name: str, seed: int, size: int) -> Triples:
@@ -90,8 +90,8 @@ def read(folder: Path | None, name: str, seed: int, size: int) -> Triples:
     if name in WORLDS:
         world = WORLDS[name](n=size, random_state=seed)
         return Triples.of(world.X, confidence=world.confidence, correct=world.correct)
-    if name in mixed_columns.TABLES:
-        return mixed_columns.read_set(folder, name)[0]
+    if name in _column_sets.TABLES:
+        return _column_sets.read_set(folder, name)[0]
     data = _data.read_set(folder, name)
     return Triples.of(data.X, confidence=data.confidence, correct=data.correct)
 

@@ -3,7 +3,6 @@
     python benchmarks/bench_scaling.py                          small cells, some minutes
     python benchmarks/bench_scaling.py --full --out DIR         all cells, about an hour of two cores
     python benchmarks/bench_scaling.py --stages                 seconds of each stage of discover, five sizes
-    python benchmarks/bench_scaling.py --full --print --page benchmarks/notes/scaling.md    what is cached
 
 discover     `miscal discover` with its default settings (every row is evaluated, the map by t-SNE), from a parquet and
 an
@@ -23,11 +22,9 @@ Fails where auto is not faster than the plain loop, or where discover takes long
 from __future__ import annotations
 
 import argparse
-import io
 import os
 import platform
 import sys
-from contextlib import redirect_stdout
 from importlib.metadata import version
 from pathlib import Path
 
@@ -48,7 +45,6 @@ PLAIN = (70_000, 4_096)
 TARGETS = {500: 6, 2_000: 10, N: 30, 50_000: 90, 200_000: 240}
 """Wall seconds of discover on two idle cores, by rows of `D` columns."""
 STAGES = ("field", "regimes", "findings", "answer", "measures", "map")
-MARKS = "<!-- measured: written by bench_scaling -->", "<!-- end of measured -->"
 
 
 def wanted(parts: list[str], full: bool) -> list[tuple]:
@@ -194,20 +190,15 @@ def judge(records: dict[tuple, dict]) -> bool:
 
 
 def report(args: argparse.Namespace, records: dict[tuple, dict]) -> bool:
-    """Print all tables, put them on the page between its marks if one is given; say whether the targets are met."""
-    with redirect_stdout(io.StringIO()) as text:
-        for part, shown in SHOWN.items():
-            if own := [record for record in records.values() if record["part"] == part]:
-                shown(args, own)
-                if part == "discover":
-                    show_stages(args, own)
-        met = judge(records)
-        versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scikit-learn", "lightgbm"))
-        print(f"\n{os.cpu_count()} cores, {platform.machine()}; Python {platform.python_version()}, {versions}")
-    print(text.getvalue())
-    if args.page:
-        before, _, rest = args.page.read_text().partition(MARKS[0])
-        args.page.write_text(f"{before}{MARKS[0]}\n{text.getvalue()}\n{MARKS[1]}{rest.partition(MARKS[1])[2]}")
+    """Print all tables, and say whether the targets are met."""
+    for part, shown in SHOWN.items():
+        if own := [record for record in records.values() if record["part"] == part]:
+            shown(args, own)
+            if part == "discover":
+                show_stages(args, own)
+    met = judge(records)
+    versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scikit-learn", "lightgbm"))
+    print(f"\n{os.cpu_count()} cores, {platform.machine()}; Python {platform.python_version()}, {versions}")
     return met
 
 
@@ -217,7 +208,6 @@ def main() -> int:
     parser.add_argument("--stages", action="store_true", help="discover at every number of rows, and nothing else")
     parser.add_argument("--only", metavar="N,D", help="of discover, this cell alone")
     parser.add_argument("--out", type=Path, help="folder for scaling.svg and scaling.png")
-    parser.add_argument("--page", type=Path, help="page whose tables to replace, e.g. benchmarks/notes/scaling.md")
     args = parser.parse_args()
     keys = [("discover", n, D, "auto") for n in ROWS] if args.stages else wanted(args.parts, args.full)
     if args.only:

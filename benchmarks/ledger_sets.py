@@ -7,9 +7,6 @@ The scan tests each value of the set's one column of metadata, with 20 rows and 
 finding or as the other name of one, or in the words that describe a found group, or among the values that differ by
 themselves and that the findings account for; or it is not significant given the findings (p over .05). Otherwise it
 must stand in the table of its column with its size and mark, and is counted as `in the table`; missed if it does not.
-`before` is what the report of miscal at commit 33ccfff, before there was a ledger, named: how many of the scan's values
-were in the name of a confirmed part, + those in a name that joins several. Confirmed meant that the part's residual
-differs from zero, whether a reliability diagram shows it or not.
 """
 
 from __future__ import annotations
@@ -35,15 +32,6 @@ from miscal.findings.ledger import Finding
 FIELDS = ("set", "seed")
 MIN_GROUP_ROWS, LEVEL = 20, 0.05
 KINDS = ("told", "described", "accounted", "explained", "in the table", "missed", "added")
-# miscal 33ccfff: discover FILE --confidence f --correct y --embeddings X.npy --text text --metadata COLUMN
-BEFORE = {
-    "mmlu/Llama-2-70b-chat": "2", "mmlu/Meta-Llama-3-8B-Instruct": "2", "mmlu/Mistral-7B-Instruct-v0.2": "2",
-    "mmlu/gpt-3.5-turbo": "1", "mmlupro/Meta-Llama-3.1-8B-Instruct-Turbo": "1 + 6",
-    "mmlupro/Qwen2.5-7B-Instruct": "2 + 6", "mmlupro/claude-3-haiku-20240307": "0 + 9",
-    "mmlupro/gpt-4o-mini-2024-07-18": "1 + 7", "stated/Meta-Llama-3.1-8B-Instruct": "2 + 3",
-    "stated/claude-3-haiku-20240307": "4", "stated/deepseek-v3": "3", "stated/gpt-4o": "3",
-    "cifar100/wideresnet-16-4": "0",
-}  # fmt: skip
 
 
 def scan_values(judge: Judge, groups: Mapping[str, np.ndarray]) -> dict[str, float]:
@@ -116,13 +104,13 @@ def show_sets(args: argparse.Namespace, records: list[dict]) -> None:
     shown = [
         [r["set"], r["rows"], r["candidates"], len(r["ledger"]), len(r["scan"]), len(r["told"]), len(r["described"]),
          len(r["accounted"]), len(r["explained"]), len(r["in the table"]), len(r["missed"]), len(r["added"]),
-         BEFORE.get(r["set"], ""), f"{r['seconds']:.1f}"]
+         f"{r['seconds']:.1f}"]
         for r in records
     ]  # fmt: skip
     head = ["set", "rows", "candidates", "ours", "scan", "of the scan in the ledger", "in a found group's words",
-            "listed as accounted for", "explained by it", "in the table", "missed", "added by the ledger", "before",
+            "listed as accounted for", "explained by it", "in the table", "missed", "added by the ledger",
             "s"]  # fmt: skip
-    show(args, "ledger_sets", "findings of the ledger, of a scan of values, and of the version before", head, shown)
+    show(args, "ledger_sets", "findings of the ledger and of a scan of values", head, shown)
     words = [
         [r["set"], kind, re.sub("; rows .* are typical$", "", name),
          f"{r['scan'][name]:+.2f}" if name in r["scan"] else "",

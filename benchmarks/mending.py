@@ -2,7 +2,7 @@
 
     python benchmarks/mending.py --data DIR [--seeds 0] [--rows 12000] [--sets mmlu/]
 
-Each set (those of `mixed_columns.py`, its columns seen by field and findings alike) is cut into two random halves,
+Each set (those of `_column_sets.py`, its columns seen by field and findings alike) is cut into two random halves,
 equal inputs on one side; both halves take each role. The ledger of one half is written and the correction learned
 there. On the other half each finding is judged twice by its condition, with the statistic of `_judge.py`: against rows
 of equal confidence, and against rows of equal corrected confidence. Of the findings with |z| of 3 and more before,
@@ -28,13 +28,13 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import norm
 
+from _column_sets import read_set, set_names
 from _judge import Judge
 from _ledger import found_in, ledger_of
 from _script import limit_threads, options, results, show, target
 from miscal.base.folds import assign_folds
 from miscal.data.triples import Triples
 from miscal.estimators.field import MiscalibrationField
-from mixed_columns import read_set, set_names
 
 FIELDS = ("set", "seed", "rows", "half")
 LEAST_Z, MOST_Z, MOST_LEFT, LEAST_SHARE = 3.0, 1.5, 1 / 3, 0.9

@@ -2,6 +2,7 @@
 
 import argparse
 import importlib
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -73,14 +74,16 @@ def test_groups_hang_together_and_drift_is_drift(script):
 
 def study(script, monkeypatch, statements, worlds, draws=200, rows=(100,)):
     """Judge some worlds by some statements; what is above its level."""
-    validity, counts = script("validity"), script("_validity_counts")
-    monkeypatch.setattr(validity, "STATEMENTS", {**validity.STATEMENTS, **statements})
-    args = argparse.Namespace(
-        rows=list(rows), draws=[draws] * len(rows), worlds=worlds, statements=list(statements or validity.STATEMENTS)
-    )
-    records = [validity.one_part(*key) for key in validity.keys_of(args)]
-    told = list(counts.counts_of(validity.named(records), validity.FIELDS[1:-1]))
-    return counts.missed(told, validity.promised), told
+    asked, counts, shares = script("_validity_statements"), script("_validity_counts"), script("_shares")
+    monkeypatch.setattr(asked, "STATEMENTS", {**asked.STATEMENTS, **statements})
+    questions = {
+        name: shares.Question(partial(asked.asked_of, name), asked.worlds_of(name), rows, draws, together=25)
+        for name in statements or asked.STATEMENTS
+    }
+    args = argparse.Namespace(rows=None, draws=None, worlds=worlds)
+    keys = [key for name, one in questions.items() for key in shares.keys_of(args, name, one)]
+    told = list(counts.counts_of([shares.one_part(None, questions, *key) for key in keys], shares.CELL))
+    return counts.missed(told, shares.promised), told
 
 
 def z_test(asked):
@@ -96,8 +99,8 @@ def z_test(asked):
 
 def test_the_study_finds_a_test_that_takes_groups_as_independent(script, monkeypatch):
     wrong, _ = study(script, monkeypatch, {"mean": z_test}, ["grouped"])
-    assert any(one.startswith("z at 5 % (grouped, calibrated, 100") for one in wrong)
-    assert any(one.startswith("z: interval at 5 % (grouped, planted, 100") for one in wrong)
+    assert any(one.startswith("z at 5 % (mean, grouped, calibrated, either, 100") for one in wrong)
+    assert any(one.startswith("z: interval at 5 % (mean, grouped, planted, either, 100") for one in wrong)
 
 
 def test_the_study_finds_a_short_interval_and_no_fault_in_a_good_one(script, monkeypatch):
@@ -108,18 +111,17 @@ def test_the_study_finds_a_short_interval_and_no_fault_in_a_good_one(script, mon
 
 
 def test_a_study_that_is_stopped_has_about_as_much_of_each_cell(script):
-    validity = script("validity")
-    args = argparse.Namespace(rows=[100, 5_000], draws=[1_000, 100], worlds=["rare"], statements=["findings"])
-    keys = validity.keys_of(args)
-    assert len(keys) == len(set(keys)) == 3 * (40 + 4)
+    shares = script("_shares")
+    asked = shares.Question(print, ("rare, planted, all", "rare, planted, test"), (100, 5_000), 1_000, together=25)
+    keys = shares.keys_of(argparse.Namespace(rows=None, draws=None, worlds=None), "findings", asked)
+    assert len(keys) == len(set(keys)) == 4 * 40
     half = keys[: len(keys) // 2]
-    assert sum(key[3] == 5_000 for key in half) == 6
-    assert {key[4] for key in keys} == {"all", "test"}
+    assert {sum(key[1:3] == cell for key in half) for cell in {key[1:3] for key in keys}} == {20}
 
 
 @pytest.mark.parametrize("world", ["kinds", "stated", "grouped", "drifted"])
 def test_tables_of_whole_runs_draw_what_they_say(script, world):
-    fits = script("validity_fits")
+    fits = script("_validity_fits")
     table = fits.Table(world, N, np.random.default_rng(4))
     unit, rows = np.arange(N) if table.group is None else table.group, table.evaluated
     hidden = np.where(rows, table.rate - table.visible, 0.0)
@@ -143,7 +145,7 @@ def test_no_statement_is_wrong_more_often_than_it_says(script, monkeypatch, worl
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_whole_runs_are_judged_in_every_part(script):
-    fits = script("validity_fits")
-    records = [fits.one_run(world, 300, 0) for world in ("kinds", "grouped")]
-    assert {"certificate, hidden: limit", "brier: interval", "findings: intervals"} <= set(records[0]["misses"])
-    assert {"certificate, total", "certificate, hidden", "smece", "findings"} <= set(records[1]["sizes"])
+    fits = script("_validity_fits")
+    kinds, grouped = (fits.one_run(world, 300, 0) for world in ("kinds", "grouped"))
+    assert {"certificate, hidden: limit", "brier: interval", "findings: intervals"} <= set(kinds.misses)
+    assert {"certificate, total", "certificate, hidden", "smece", "findings"} <= set(grouped.p_values)

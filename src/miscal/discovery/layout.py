@@ -2,7 +2,7 @@
 
 A layout may cost at most a fifth of the fit. Counts decide what is drawn, never a stopwatch, so that the same seed
 gives the same map. Seconds of processor time, on made embeddings of 384 columns, for the two maps of a run together
-(``python benchmarks/bench_layout.py``; numba's cache filled):
+(numba's cache filled):
 
 ======  =====  =====  =====  =====
 rows      fit   UMAP  t-SNE    PCA

@@ -56,7 +56,7 @@ _PROJECTION = ("their place along direction {} of their spread", 0.03)
 """What is measured, and how much less or more of it is the same: rounding, another precision, another batch."""
 
 # another encoder's rows lie as far out as rows of a random direction do, about 1; other texts of the same one do not,
-# if the rows of the fit spread over many directions: benchmarks/foreign_inputs.py
+# if the rows of the fit spread over many directions (benchmarks/notes/answered.md)
 _RANDOM_SHARE, _OWN_SHARE = 0.65, 0.55
 _LEAST_COLUMNS, _LEAST_SPREAD, _SPREAD_SHARE = 64, 20.0, 0.1
 

@@ -31,7 +31,7 @@ Each p-value p is turned into a standard Cauchy variable cot(pi p), and their we
 exactly if the tests are independent or the same, and in the tail whatever their dependence, as far as pairs of their
 statistics are normal (Liu and Xie, Journal of the American Statistical Association 115, 2020). Bonferroni's adjustment
 holds for any dependence, but charges twice for two tests that agree, as those of miscal do wherever there is something
-to see. ``benchmarks/sharpness.py`` prints how often the combination is wrong where nothing is hidden.
+to see. ``benchmarks/small.py`` prints how often the combination is wrong where nothing is hidden.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 FEWEST_LABELS = 20
-"""Labelled rows that an interval needs. Coverage is measured from 20 on (``benchmarks/pass_rates.py``)."""
+"""Labelled rows that an interval needs. Coverage is measured from 20 on (``benchmarks/nothing.py``)."""
 FEWEST_CLUSTERS = 10
 """Clusters of equal weight that labelled rows must be worth: the spread between fewer is hardly known. A row by itself
 is a cluster."""

@@ -19,7 +19,7 @@ beforehand which inputs are affected. There the place is one that the inputs sug
 The test is the kernel score alone, at the level that it needs if the test of the field says as much as chance: no model
 is fitted. Its sums with something hidden are those of the planted residuals plus those of a shuffle, which stands for
 the noise of the outcomes: new outcomes would have nearly this law, and the deflation of rows that hang together is in
-both. ``benchmarks/learned_power.py`` plants such errors, fits the estimator, and prints how often they are claimed.
+both. ``benchmarks/small.py`` plants such errors, fits the estimator, and prints how often they are claimed.
 
 Cost: about 2 x 12 x 100 x rows x 336 x 2 operations, in single precision, and four k-means fits.
 """

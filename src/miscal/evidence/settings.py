@@ -14,8 +14,8 @@ SIGNIFICANCE = 0.05
 class EvidenceSettings:
     """Settings of the claim, the certificates and the audits.
 
-    Size and coverage under the defaults are measured by ``benchmarks/bench_certificates.py`` (the certificates) and
-    ``benchmarks/nulls.py`` and ``benchmarks/power.py`` (the claim). "Not tuned" means: set once, never varied.
+    Size and coverage under the defaults are measured by ``benchmarks/nothing.py``, the power of the claim by
+    ``benchmarks/power.py``. "Not tuned" means: set once, never varied.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class EvidenceSettings:
     # E[y | f] and the strata of near-equal confidence.
     stratum_rows: int = 8
     """Rows of a stratum: more leave a trend in f inside a stratum (size), fewer leave less to compare (power).
-    ``benchmarks/bench_certificates.py`` holds the size with 8; other values were not compared."""
+    ``benchmarks/nothing.py`` holds the size with 8; other values were not compared."""
     smoothed_rows: int = 4
     """Rows over which the field is regressed on the confidence: more leave a curve of f in blocks of few rows (size),
     fewer take away more of the field (power). Chosen among 3 to 8 for a field that is a wave in f, in blocks of 30
@@ -77,7 +77,7 @@ class EvidenceSettings:
     smallest_window: int = 16
     """Rows of the narrowest window of the local linear fit that is tried (bias against noise). Not tuned."""
 
-    # The kernel score, chosen by power on other draws than those of ``benchmarks/sharpness.py``.
+    # The kernel score, chosen by power on other draws than those of ``benchmarks/small.py``.
     score_stratum_rows: int = 16
     """Rows of a stratum where all rows are shuffled at once, which is finer in the confidence than blocks are: 16 keep
     15 parts in 16 of what there is to compare (8: 7 in 8), and lose more where a curve of f is steep."""
@@ -97,7 +97,7 @@ class EvidenceSettings:
     """Slopes and steps times rows (memory, 200 MB): of more there are slopes alone, and of twice as many none."""
     column_weight: int = 8
     """As how many of the other eight statistics slopes and steps of columns count. Of 0, 2, 3, 4, 6 and 8, chosen by
-    power on draws that ``benchmarks/few_of_many.py`` does not have, with one column of 600 and with many that
+    power on draws that ``benchmarks/small.py`` does not have, with one column of 600 and with many that
     matter."""
     score_work: int = 20_000_000
     """Rows times draws: time against Monte-Carlo error. Not tuned."""

@@ -1,13 +1,9 @@
 """The pages of a study in a real browser: quiet, no wider than the screen, sortable."""
 
-import importlib
 import os
 import shutil
-from pathlib import Path
 
 import pytest
-
-from miscal.study.pages import write_pages
 
 from ..made_tables import HOSTILE, other_pairs, papers_pairs, tables
 
@@ -53,7 +49,8 @@ def visit(browser):
 
 def test_nothing_is_wider_than_the_screen(visit, make_pages):
     hostile = [{**pair, "model": f"{i}{HOSTILE}", "dataset": HOSTILE} for i, pair in enumerate(other_pairs(3))]
-    for name, pairs in (("plain", papers_pairs(8)), ("hostile", hostile), ("none", [])):
+    many = [{**pair, "model": f"vendor/model-{i}-instruct", "dataset": "one"} for i, pair in enumerate(other_pairs(48))]
+    for name, pairs in (("plain", papers_pairs(8)), ("hostile", hostile), ("none", []), ("many", many)):
         out = make_pages(tables(pairs, failed=min(1, len(pairs))), name)
         for path in (out / "index.html", out / "paper.html"):
             page = visit(path)
@@ -71,13 +68,6 @@ def test_nothing_is_wider_than_the_paper(visit, make_pages):
         page = visit(path, 680)
         page.emulate_media(media="print")
         assert page.evaluate("document.documentElement.scrollWidth") <= 680
-
-
-def test_many_models_fit_the_screen_the_phone_and_the_paper(browser, tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[3] / "benchmarks"))
-    script = importlib.import_module("board_size")
-    _, wide = script.looked_at(browser, write_pages(script.saved_study(tmp_path / "study", 48, 1, 12)))
-    assert wide == []
 
 
 def test_the_table_of_pairs_sorts_and_keeps_what_is_undefined_last(visit, make_pages):

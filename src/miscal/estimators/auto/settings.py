@@ -2,7 +2,7 @@
 
 "Set by hand" means that the number was chosen when its part was written and has not been tuned by any committed command
 since. None was chosen on a test row of the real sets. What all of them together are worth is measured by
-`benchmarks/worlds.py` and `benchmarks/real_sets.py`.
+`benchmarks/real.py`.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class AutoSettings:
     leaf_rows: tuple[int, int] = (5, 30)
     leaf_share: int = 100
 
-    # --- shift by cluster: chosen on `benchmarks/worlds.py --first-seed 10 --seeds 6` ---
+    # --- shift by cluster: chosen on worlds 10 to 15 of `benchmarks/real.py` ---
     n_clusters: tuple[int, ...] = (4, 8, 16, 32, 64, 128)
     # fewer rows to a cluster say nothing beyond the prior
     least_cluster_rows: int = 25
@@ -116,8 +116,8 @@ class AutoSettings:
     # pull of a level's shift to 0 where trees see it, in rows at even odds over 4: independent of any outcome
     level_ridge: float = 5.0
 
-    # --- shifts and slopes of groups that stand out: chosen on draws 200 and 201 of `benchmarks/planted_errors.py`, and
-    # by out-of-fold log loss of the rows that seed 0 of `benchmarks/mixed_columns.py` learns from ---
+    # --- shifts and slopes of groups that stand out: chosen on draws 200 and 201 of the planted errors of
+    # `benchmarks/real.py`, and by out-of-fold log loss of the rows that seed 0 of its columns learns from ---
     # spreads of the effects that differ from 0, in log-odds, and the shares of them that may
     sparse_spreads: tuple[float, ...] = (0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0)
     sparse_shares: tuple[float, ...] = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
@@ -134,7 +134,7 @@ class AutoSettings:
     # rounds of backfitting, half of them before pairs join; set by hand
     sparse_sweeps: int = 5
 
-    # --- steps and slopes of few columns of many: chosen on draws that `benchmarks/few_of_many.py` does not have ---
+    # --- steps and slopes of few columns of many: chosen on draws that `benchmarks/small.py` does not have ---
     # fewer columns are seen whole by the other scores; fewer rows find nothing among many columns; set by hand
     least_many_columns: int = 8
     least_screened_rows: int = 200
@@ -213,7 +213,7 @@ class AutoSettings:
     stack_shrinkage: float = 3.0
     # units of the rarer outcome at which half of the stacked shift is kept. Of 0, 5, 10 and 20, it lowered the log loss
     # most where 100 to 800 rows hid a shift, and where none was hidden it harmed in a third of the fits of 0; chosen on
-    # draws that `benchmarks/harm.py` does not have
+    # draws that `benchmarks/nothing.py --only harm` does not have
     trusted_outcomes: float = 10.0
     # score that counts beside any gain: the one-sided 1 % point of the standard normal
     least_score: float = 2.326

@@ -1,9 +1,7 @@
-"""Few columns of many: how well is an error mended, and how often is it seen, that 1, 3 or 10 of 100 to 4,096 hide?
+"""Few columns of many, for `small.py`: 1 or 10 of 600 hide an error.
 
-    python benchmarks/few_of_many.py --seeds 3 --jobs 2 [--rows 500 12000] [--columns 4096] [--methods auto] [--print]
-
-Independent standard normal columns; the log-odds of the confidence are standard normal, those of the truth are shifted
-by the planted columns together by --size (root mean square), equally each, up or down:
+Columns are independent standard normal numbers; the log-odds of the confidence are standard normal, those of the truth
+are shifted by the planted columns, equally each, up or down:
 
     steps     a column's sign around a point between its quartiles
     fifths    one of the upper fifth of a column alone
@@ -11,42 +9,39 @@ by the planted columns together by --size (root mean square), equally each, up o
     pairs     the product of the signs of two columns, each of which alone says nothing
     none      nothing: what is learned harms
 
-Every method is fitted to the rows and judged on 3,000 fresh ones by the truth: no fresh outcome is used.
+Every method is fitted to the rows and judged on 3,000 fresh ones by the truth.
 
     auto      MiscalibrationField()
     trees     LightGBM from the confidence's log-odds: 2, 4, 8 or 16 leaves and 10 to 160 rounds, by five folds
     lasso     logistic lasso on the columns with the same offset, its penalty by five folds
     mcgrad    the package MCGrad, where it is installed
 
-Second table: how often a size of --seen is seen at 5 %, by the kernel score (the test of "is anything hidden" that
-needs no field) and by a scan of the columns with Bonferroni's correction: the slope of each, and its middle step.
-
-Targets: auto is at most 0.2 points behind the best peer on each world, and the score's power within 0.05 of the scan's,
-or neither is beyond noise (two standard errors of the difference, over draws).
+`score` is the kernel score, `scan` a scan of the columns (slope and middle step) with Bonferroni's correction.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
 import time
 from importlib.util import find_spec
-from itertools import pairwise, product
+from itertools import pairwise
 
 import numpy as np
 from scipy.special import expit, logit, ndtr
 from scipy.stats import norm
 
-from _script import limit_threads, options, results, show, target
+from _shares import FOUND
+from _validity_counts import Told
 from baselines import METHODS
 from miscal.evidence.kernel_score import smoothed_residuals
 
 FIELDS = ("kind", "planted", "columns", "rows", "method", "seed", "size")
 KINDS = ("steps", "fifths", "slopes", "pairs")
+FEW = (*(f"{kind}, {planted}, of 600" for kind in KINDS for planted in (1, 10)), "none, 1, of 600")
 PEERS = ("raw", "trees", "lasso", *(("mcgrad",) if find_spec("mcgrad") else ()))
 FRESH, LEVEL = 3_000, 0.05
 LEAVES, ROUNDS = (2, 4, 8, 16), (10, 20, 40, 80, 160)
-POINTS, POWER = 0.2, 0.05
+SIZE, SEEN = 0.8, 0.3
+"""Root mean square of what is hidden in log-odds, where it is mended and where it is seen."""
 PENALTIES, STEPS = np.geomspace(1.0, 0.1, 12), 40
 Draw = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -134,7 +129,6 @@ def _loss(y: np.ndarray, z: np.ndarray) -> np.ndarray:
 
 def mended(kind: str, planted: int, d: int, n: int, method: str, seed: int, size: float) -> dict:
     """Fit a method to one draw; its error on fresh rows, in points of probability, and the seconds of its fit."""
-    limit_threads()
     X, f, truth = draw(kind, planted, d, n + FRESH, seed, size)
     y = (np.random.default_rng((seed, 5)).random(n) < truth[:n]).astype(float)
     known, new, start = (X[:n], f[:n]), (X[n:], f[n:]), time.process_time()
@@ -153,7 +147,6 @@ def mended(kind: str, planted: int, d: int, n: int, method: str, seed: int, size
 
 def seen(kind: str, planted: int, d: int, n: int, method: str, seed: int, size: float) -> dict:
     """P-values of the kernel score and of the scan of columns, of one draw."""
-    limit_threads()
     start = time.process_time()
     X, f, truth = draw(kind, planted, d, n, seed, size)
     y = (np.random.default_rng((seed, 6)).random(n) < truth).astype(float)
@@ -169,74 +162,13 @@ def scan(X: np.ndarray, residual: np.ndarray, variance: np.ndarray) -> float:
     return float(min(1.0, 2 * ndtr(-np.max(z)) * 2 * X.shape[1]))
 
 
-def worlds(args: argparse.Namespace) -> list[tuple]:
-    """Kinds, planted columns, columns and rows; where nothing is planted, for each size once."""
-    shaped = product(args.kinds, args.planted, args.columns, args.rows)
-    return [*shaped, *(("none", 1, d, n) for d, n in product(args.columns, args.rows))]
-
-
-def show_errors(args: argparse.Namespace, store: object) -> bool:
-    """Show the errors by world; whether auto is ahead or near the best peer on each."""
-    seeds, rows, missed = range(args.first_seed, args.first_seed + args.seeds), [], []
-    for world in worlds(args):
-        of = {m: [r["error"] for r in store.of((*world, m, s, args.size) for s in seeds)] for m in args.methods}
-        seconds = {m: [r["seconds"] for r in store.of((*world, m, s, args.size) for s in seeds)] for m in args.methods}
-        if not all(of.values()):
-            missed.append(" ".join(map(str, world)))
-            continue
-        mean = {m: float(np.mean(of[m])) for m in args.methods}
-        peers = {m: mean[m] for m in args.methods if m != "auto"}
-        best = min(peers, key=lambda m: peers[m]) if peers else "auto"
-        behind = np.subtract(of.get("auto", of[best]), of[best])
-        noise = 2 * behind.std(ddof=1) / np.sqrt(len(behind)) if len(behind) > 1 else 0.0
-        if behind.mean() > max(POINTS, noise):
-            missed.append(" ".join(map(str, world)))
-        rows.append([*world, *(f"{mean[m]:.1f}" for m in args.methods), best, f"{behind.mean():+.1f}", f"{noise:.1f}",
-                     *(f"{np.median(seconds[m]):.1f}" for m in args.methods if m != "raw")])  # fmt: skip
-    head = ["kind", "planted", "columns", "rows", *args.methods, "best peer", "auto less best", "two errors",
-            *(f"{m} s" for m in args.methods if m != "raw")]  # fmt: skip
-    title = f"error of the corrected probability on fresh rows, points, {args.seeds} draws; CPU seconds of a fit"
-    show(args, "sparse-errors", title, head, rows)
-    line = f"auto is over {POINTS} points behind the best peer, beyond noise, on: {', '.join(missed) or 'none'}"
-    return target(line, not missed)
-
-
-def show_power(args: argparse.Namespace, store: object) -> bool:
-    """Show how often what is hidden is seen; whether the score sees it about as often as the scan."""
-    seeds, rows, missed, nulls = range(args.power_draws), [], [], []
-    for world in worlds(args):
-        found = store.of((*world, "power", s, args.seen) for s in seeds)
-        if not found:
-            continue
-        score, other = (np.array([r[name] < LEVEL for r in found]) for name in ("score", "scan"))
-        noise = 2 * (score.astype(float) - other).std() / np.sqrt(len(found))
-        if world[0] == "none":
-            nulls.append(score)
-        elif other.mean() - score.mean() > max(POWER, noise):
-            missed.append(" ".join(map(str, world)))
-        rows.append([*world, len(found), f"{score.mean():.2f}", f"{other.mean():.2f}"])
-    head = ["kind", "planted", "columns", "rows", "draws", "kernel score", "scan"]
-    show(args, "sparse-power", f"share of draws with p < {LEVEL}, size {args.seen}", head, rows)
-    if nulls:
-        all_nulls = np.concatenate(nulls)
-        print(f"\nnothing hidden: the kernel score rejects in {all_nulls.mean():.3f} of {len(all_nulls)} draws")
-    line = f"the score sees less than the scan by over {POWER}, beyond noise, on: {', '.join(missed) or 'none'}"
-    return target(line, not missed)
-
-
-def main() -> None:
-    """Fit, test, show, and compare with the targets."""
-    grid = {"kinds": list(KINDS), "planted": [1, 10], "columns": [600], "rows": [2_000]}
-    args = options(__doc__, "few_of_many", **grid, methods=["auto", *PEERS], seeds=2, first_seed=0, size=0.8, seen=0.3,
-                   power_draws=20).parse_args()  # fmt: skip
-    seeds = range(args.first_seed, args.first_seed + args.seeds)
-    fits = [(*world, m, s, args.size) for s in seeds for world in worlds(args) for m in args.methods]
-    tests = [(*world, "power", s, args.seen) for s in range(args.power_draws) for world in worlds(args)]
-    errors = results(args, FIELDS, fits, mended)
-    powers = results(args, FIELDS, tests, seen)
-    met = [show_errors(args, errors), show_power(args, powers)]
-    sys.exit(not all(met))
-
-
-if __name__ == "__main__":
-    main()
+def few(world: str, n: int, seed: int) -> Told:
+    """Error of the corrected probability by every method, in points; and whether what is hidden is seen."""
+    kind, planted, d = world.split(", ")
+    cell = kind, int(planted), int(d.split()[1]), n
+    told = Told(means={f"error, {method}": mended(*cell, method, seed, SIZE)["error"] for method in ("auto", *PEERS)})
+    power = seen(*cell, "power", seed, SEEN)
+    told.misses = {f"{name}{FOUND}": power[name] < LEVEL for name in ("score", "scan")}
+    if kind == "none":
+        told.misses["score where nothing is"] = power["score"] < LEVEL
+    return told

@@ -1,8 +1,6 @@
-"""Do the p-values, limits and intervals of whole runs hold, fields and all learned from the same rows?
+"""Whole runs of which the truth is known, for `nothing.py`.
 
-    python benchmarks/validity_fits.py --draws 100 [--n 300 1000] [--jobs 2] [--print]
-
-Tables of a category of eight values, one of three and three numbers, as in whole_runs.py; the inputs are their one-hot
+Tables of a category of eight values, one of three and three numbers, the inputs are their one-hot
 and standardised columns. Confidences f, rates given them m(f), and what they hide:
 
     kinds     f uniform, m(f) of log-odds 0.6 logit f - 0.2; of eight kinds two are right more often by up to 0.15, two
@@ -14,7 +12,7 @@ and standardised columns. Confidences f, rates given them m(f), and what they hi
     from,
               where the kinds that are right more often are also twice as frequent
 
-What the summary says with a p-value, a limit or an interval is held against the truth, as validity.py does: the
+What the summary says with a p-value, a limit or an interval is held against the truth, as on fixed fields: the
 certificate, the regimes of the field and of its hidden part, the scores, and the findings that columns name, of which
 any is counted. P-values count where their hypothesis is true: in "grouped". The true smECE of a slice that a run has
 found is not known, so that its interval is not judged, nor that of the gap.
@@ -22,14 +20,10 @@ found is not known, so that its interval is not judged, nor that of the gap.
 
 from __future__ import annotations
 
-import re
-import sys
-import time
-
 import numpy as np
 
-from _script import limit_threads, options, results, target
-from _validity_counts import Told, counts_of, missed, outside, show_statements
+from _shares import UNTOLD
+from _validity_counts import Told, outside
 from _validity_worlds import GROUP_ROWS, SHARED, hidden_size, squeezed
 from miscal.calibration.metrics.scores import bin_index, log_losses
 from miscal.calibration.metrics.smooth import smece_of_residuals
@@ -39,10 +33,9 @@ from miscal.discovery.run import RunContent
 from miscal.findings.conditions import Frame
 from miscal.findings.ledger import NAMED
 
-FIELDS = ("world", "n", "draw")
 STATED, RIGHT = np.array([0.5, 0.7, 0.8, 0.9, 0.99]), np.array([0.6, 0.45, 0.75, 0.7, 0.9])
 SPLIT, POPULATION, BINS = {"train": 0.5, "val": 0.15, "test": 0.35}, 200_000, 15
-DRIFT = " (drift)"
+DRIFT = f", drift{UNTOLD}"
 KIND_SIGNS = np.array([1.0, 1.0, -1.0, -1.0, 0.0, 0.0, 0.0, 0.0])
 
 
@@ -99,18 +92,17 @@ def _kinds(world: str) -> np.ndarray:
     return shares / shares.sum()
 
 
-def one_run(world: str, n: int, draw: int) -> dict:
+def one_run(world: str, n: int, draw: int) -> Told:
     """Draw a table, run the whole of discover, and hold what it says against the truth."""
-    limit_threads()
-    table, start = Table(world, n, np.random.default_rng((draw, n, WORLDS.index(world), 121))), time.perf_counter()
+    table, told = Table(world, n, np.random.default_rng((draw, n, WORLDS.index(world), 121))), Told()
     found = discover(table.triples(), seed=draw, n_jobs=1, map_method="pca")
-    seconds, told = time.perf_counter() - start, Told()
     for judge in (of_certificate, of_regimes, of_scores, of_findings):
         judge(table, found, world, told)
-    sums: dict[str, dict[str, list[int]]] = {"sizes": {}, "misses": {}}
-    told.added_to(sums)
-    structure = bool(found.summary.field.structure)
-    return {"world": world, "n": n, "draw": draw, "draws": 1, **sums, "structure": structure, "seconds": seconds}
+    drifts = world == "drifted"
+    told.misses = {
+        name + DRIFT * (drifts and name.startswith(("visible", "hidden"))): wrong for name, wrong in told.misses.items()
+    }
+    return told
 
 
 def of_certificate(table: Table, found: RunContent, world: str, told: Told) -> None:
@@ -192,35 +184,4 @@ def of_findings(table: Table, found: RunContent, world: str, told: Told) -> None
         wrong |= outside(one.hidden.interval, rate - expected)
         more |= outside(one.hidden.interval, rate - visible)
     told.misses["findings: intervals"] = wrong
-    told.misses["findings: intervals, true E[y | f]"] = more
-
-
-def promised(statement: str) -> bool:
-    """Whether a run promises it."""
-    return not statement.endswith(("true E[y | f]", DRIFT))
-
-
-def named(record: dict) -> dict:
-    """Count the regimes of a run together, and give what a run does not promise under drift a name of its own."""
-    found = {"sizes": {}, "misses": {}}
-    for kind, sums in found.items():
-        for name, numbers in record[kind].items():
-            drifts = kind == "misses" and record["world"] == "drifted" and name.startswith(("visible", "hidden"))
-            name = re.sub(" of (hidden )?(over|under)", " of a regime", name) + (DRIFT if drifts else "")
-            sums[name] = np.add(sums.get(name, 0), numbers).tolist()
-    return {**record, **found}
-
-
-def main() -> None:
-    """Run, show, and compare with the target."""
-    args = options(__doc__, "validity_fits", n=[300, 1_000], draws=100, worlds=list(WORLDS)).parse_args()
-    keys = [(world, n, draw) for draw in range(args.draws) for n in args.n for world in args.worlds]
-    records = [named(record) for record in results(args, FIELDS, keys, one_run).of(keys)]
-    counts = list(counts_of(records, FIELDS[:-1]))
-    show_statements(args, "validity_fits", counts)
-    wrong = missed(counts, promised)
-    sys.exit(not target(f"above their level, beyond chance: {'; '.join(wrong) or 'nothing'}", not wrong))
-
-
-if __name__ == "__main__":
-    main()
+    told.misses[f"findings: intervals, true E[y | f]{UNTOLD}"] = more
