@@ -172,7 +172,7 @@ def test_the_variance_of_the_scan_is_that_of_permutations_within_strata():
         order = np.lexsort((rng.random(400), stratum))
         shuffled = np.empty(400)
         shuffled[np.argsort(stratum, kind="stable")] = residual[order]
-        totals.append(block.columns.sums(mass * centred(shuffled, stratum, mass)))
+        totals.append(block.groups.tested.sums(mass * centred(shuffled, stratum, mass)))
     assert np.var(totals, axis=0) == pytest.approx(one.variance, rel=0.1)
     one.take(0)
     given = np.cov(np.array(totals).T)

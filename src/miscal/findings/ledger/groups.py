@@ -466,13 +466,13 @@ def error_shares(kinds: np.ndarray, settings: LedgerSettings = LEDGER_DEFAULTS, 
     Examples
     --------
     >>> error_shares(np.array([VALUE, VALUE, TERM])).round(2).tolist()
-    [0.42, 0.42, 0.15]
+    [0.38, 0.38, 0.23]
     >>> error_shares(np.array([VALUE, TERM, CLUSTER, CLUSTER])).round(2).tolist()
-    [0.76, 0.14, 0.05, 0.05]
+    [0.69, 0.21, 0.05, 0.05]
     >>> error_shares(np.array([TERM, TERM])).tolist()
     [0.5, 0.5]
     >>> error_shares(np.array([VALUE, PAIR]), pairs=3).round(2).tolist()
-    [0.85, 0.05]
+    [0.77, 0.08]
     """
     # there is one trend of a column: it stands among its values
     clusters, values, crossed = (np.isin(kinds, some) for some in (CLUSTER, (VALUE, TREND), (PAIR, THRESHOLDS)))

@@ -131,7 +131,7 @@ class Monitoring(ShowsItself, Document):
     Examples
     --------
     >>> Monitoring.model_fields["schema_version"].default
-    3
+    4
     """
 
     schema_version: int = MONITOR_VERSION
