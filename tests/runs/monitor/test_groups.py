@@ -42,13 +42,13 @@ def customers(seed, n=300):
     customer = np.arange(n) // 5
     f = rng.uniform(0.3, 0.9, n)
     columns = {f"x{k}": rng.normal(size=n) for k in range(3)}
-    names = [None if row % 10 == 0 else f"{seed}-{one}" for row, one in enumerate(customer)]
+    names = [None if row % 25 == 0 else f"{seed}-{one}" for row, one in enumerate(customer)]
     return pl.DataFrame({**columns, "customer": names, "confidence": f, "correct": (rng.random(n) < f).astype(int)})
 
 
 def test_a_blank_of_a_column_that_the_run_chose_is_a_unit_of_its_own(tmp_path):
     miscal.discover(customers(0), features="x0,x1,x2").save(tmp_path / "run")
-    units = 60 + 30
+    units = 60 + 12
     assert miscal.load(tmp_path / "run").summary.units.n_units == units
     for look in (1, 2):
         seen = miscal.monitor(tmp_path / "run", customers(look))
