@@ -100,7 +100,7 @@ def test_rows_that_nobody_judged_are_left_out_of_a_look(discovered, files):
     _table(300).drop("would").write_parquet(files / "later.parquet")
     ended = run("monitor", files / "run", files / "later.parquet", "--out", files / "monitor")
     assert ended.status in (0, 3), ended
-    assert "rows without outcome or group were left out" in ended.out
+    assert "rows without outcome, group or id were left out" in ended.out
 
 
 def test_a_scale_needs_a_split_that_is_named(files):

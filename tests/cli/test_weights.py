@@ -32,4 +32,4 @@ def test_terminal_and_page_say_that_rows_count_unequally(weighed, tmp_path):
     )
     assert ended.status == 0, ended.err
     assert re.search(r"weighted by +w: means as precise as those of [\d,]+ equal rows", ended.out)
-    assert "Rows count by their weight (w)" in (out / "report.html").read_text()
+    assert "rows of equal weight" in (out / "report.html").read_text()

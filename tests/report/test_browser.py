@@ -28,7 +28,7 @@ def test_every_colouring_draws_and_names_itself(visit):
     assert {"Regime", "Confidence", "topic", "length"} <= set(names)
     # what no diagram shows comes first, and what a person may doubt of it follows
     assert names[:3] == ["Hidden field", "Field (visible + hidden)", "Visible field"]
-    assert {"Regime by what is hidden", "Part by what is hidden", "Outcome"} <= set(names)
+    assert {"Regime by what is hidden", "Outcome"} <= set(names)
     drawn = {}
     for name in names:
         choice.select_option(label=name)

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from miscal.base.errors import CorruptFile, FileError, MismatchError
+from miscal.discovery.summary import SCHEMA_VERSION
 from miscal.report import render
 
 pytestmark = pytest.mark.whole
@@ -52,7 +53,9 @@ def test_the_missing_key_is_named(make_run):
         render(make_run(120, edit=lambda summary: summary["regimes"][0].pop("residual")))
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", "null", '{"schema_version": 5}', "\ufeff{}", "[" * 100_000])
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", "null", json.dumps({"schema_version": SCHEMA_VERSION}), "\ufeff{}", "[" * 100_000]
+)
 def test_a_damaged_summary_is_a_corrupt_file(make_run, content):
     run = make_run(120)
     (run / "summary.json").write_text(content)

@@ -50,7 +50,7 @@ def test_what_it_says_and_leaves(arguments, tmp_path, capsys):
 
 
 def test_a_slow_machine_is_not_said_to_stand_still(monkeypatch, capsys):
-    done = ScoringSummary("out", 1, 0, 0, 0.0004, 0.5, 0.9, {}, (), 100.0, 0.01)
+    done = ScoringSummary("out", 1, 0, 0, 0.0004, 0.5, 0.9, (), 100.0, 0.01)
     monkeypatch.setattr("miscal.scoring.command.run", lambda **settings: done)
     assert main(["score", "--model", "m", "--task", "t", "--out", "out"]) == 0
     assert "accuracy 0.0004, confidence 0.500, 0.01 questions per second" in capsys.readouterr().out

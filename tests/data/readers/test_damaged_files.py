@@ -171,7 +171,7 @@ def test_paths_that_cannot_be_opened(tmp_path):
         tmp_path / "dd.csv": "does not exist; did you mean d.csv",
         tmp_path / "loop.csv": "cannot be opened",
         tmp_path / "pipe.csv": "pipe or a device",
-        tmp_path / "folder.csv": "a folder that neither",
+        tmp_path / "folder.csv": "a folder that miscal score did not write",
         tmp_path / "d.xlsx": "is of an unknown format; give a .parquet, .csv",
         tmp_path / ("n" * 300 + ".csv"): "cannot be opened",
         tmp_path / "a\0b.csv": "cannot be opened",
