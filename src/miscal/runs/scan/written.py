@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Sequence
 from pprint import pformat
-from sys import float_info
 
 import numpy as np
 
@@ -68,10 +67,11 @@ def _cells(cut: Cut, cells: Sequence[int], sql: Writer) -> str:
     """Write which rows are in some cells of a column, as a condition that is never NULL."""
     column, parts = sql.name(cut.column), []
     number = column if cut.kind == DATE else sql.as_number(cut.column)
+    # what is not finite is missing. Engines take NaN as the largest number, and DuckDB decides a comparison with the
+    # largest one by the ends of a column of Parquet, which are written without NaN
     finite = cut.kind not in (DATE, TEXT)
     if cut.count in cells:
-        # what is not finite is missing; engines take NaN as the largest number
-        parts.append(f"{column} IS NULL" + f" OR ABS({number}) > {float_info.max!r}" * finite)
+        parts.append(f"COALESCE({number} - {number}, 1) <> 0" if finite else f"{column} IS NULL")
     known = sorted(cell for cell in cells if 0 <= cell < cut.count)
     if cut.kind == TEXT:
         if known:
@@ -82,8 +82,8 @@ def _cells(cut: Cut, cells: Sequence[int], sql: Writer) -> str:
     elif known:
         for first, last in _runs(known):
             low, high = (_end(cut, first - 1) if first else "", _end(cut, last) if last < cut.count - 1 else "")
-            ends = [f"{number} >= {low}"] if low else [f"{number} >= -{float_info.max!r}"] * finite
-            ends += [f"{number} < {high}"] if high else [f"{number} <= {float_info.max!r}"] * finite
+            ends = [f"{number} >= {low}"] * bool(low) + [f"{number} < {high}"] * bool(high)
+            ends += [f"COALESCE({number} - {number}, 1) = 0"] * (finite and not (low and high))
             parts.append(sql.known(cut.column, " AND ".join(ends)) if ends else f"{column} IS NOT NULL")
     return f"({' OR '.join(parts)})" if parts else "(1 = 0)"
 
