@@ -10,10 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
-from miscal.base.folds import assign_folds, linked, row_groups
+from miscal.base.folds import assign_folds, linked, row_groups, values_of
 from miscal.calibration.calibrators import CALIBRATORS
 from miscal.calibration.survey_design import intraclass_score, widening
 from miscal.data.copies import LARGEST_UNIT, LARGEST_UNIT_ROWS, near_copies, no_larger_than_a_unit
@@ -93,7 +92,8 @@ def _by_chance(triples: Triples, equal: Ints) -> bool:
     """
     # as a person reads them: each column of a table has several columns of X
     columns = {} if triples.encoder is None else triples.encoder.columns_of(triples.X)
-    codes = [_codes(one) for one in columns.values() or triples.X.T]
+    values = (one.astype(str) if one.dtype == object else one for one in columns.values() or triples.X.T)
+    codes = [values_of(one)[1] for one in values]
     counts = [np.bincount(one) for one in codes]
     if max(map(len, counts)) <= MANY_VALUES:
         return True
@@ -105,12 +105,6 @@ def _by_chance(triples: Triples, equal: Ints) -> bool:
     # what the most telling column determines goes with it
     others = [one for one in codes if _pairs(codes[many], one) > len(counts[many])]
     return bool(others) and alike < MOST_ALIKE * _alike(row_groups(np.column_stack(others)))
-
-
-def _codes(values: np.ndarray) -> Ints:
-    """Give equal values equal numbers, from 0."""
-    text = values if values.dtype.kind in "biuf" else values.astype(str).tolist()
-    return pl.Series(text).rank("dense").cast(pl.Int64).to_numpy() - 1
 
 
 def _pairs(one: Ints, other: Ints) -> int:
