@@ -118,6 +118,22 @@ def numbers_of(values: np.ndarray) -> tuple[np.ndarray | None, bool]:
     return None, False
 
 
+def texts_of(values: np.ndarray) -> tuple[list[str], np.ndarray]:
+    """Return the distinct texts of a column, sorted, and the place of each row's, int64 (n,): -1 where missing.
+
+    Examples
+    --------
+    >>> texts_of(np.array(["b", None, "a", "b"], object))[1].tolist()
+    [1, -1, 0, 1]
+    """
+    texts = values.tolist()
+    written = {value: None if _missing(value) else str(value) for value in dict.fromkeys(texts)}
+    distinct = sorted({text for text in written.values() if text is not None})
+    place: dict[str | None, int] = {text: k for k, text in enumerate(distinct)} | {None: -1}
+    codes = {value: place[text] for value, text in written.items()}
+    return distinct, np.fromiter(map(codes.__getitem__, texts), np.int64, len(texts))
+
+
 def _missing(value: Any) -> bool:
     return value is None or value != value  # NaN and NaT are unequal to themselves
 
