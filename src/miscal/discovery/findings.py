@@ -57,7 +57,7 @@ def write_ledger(
     by_time = rows.evidence == TIME
     evidence = TIME if by_time else TEST if own_split else ALL
     witness = rows.evaluated if own_split or by_time else np.ones(len(rows.triples), dtype=bool)
-    triples = rows.triples.take(witness)
+    triples = rows.triples if witness.all() else rows.triples.take(witness)
     columns = with_features(triples.metadata, triples.X, triples.encoder)
     clusters, space = clusters_of(
         triples.places, own_units=readable(triples.encoder, triples.X), seed=seed, settings=settings
