@@ -1,13 +1,12 @@
-"""Kinds of conditions on texts and inputs, on the estimated field, and on several conditions together."""
+"""Kinds of conditions on texts and inputs, and on several conditions together."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
-from miscal.base.number_wording import percent
 from miscal.findings.conditions.condition import TEXT, Condition, Frame, Mask, Stored, Wording
 
 
@@ -72,53 +71,6 @@ class Cluster(Condition):
 
     def rows(self, frame: Frame) -> Mask:
         return np.isin(frame.cluster_of(self.scale), self.members)
-
-
-@dataclass(frozen=True)
-class Cut(Condition):
-    """The rows at one end of the hidden field: ``"the 10 % of rows with the lowest estimated hidden residual"``.
-
-    `share` is of the rows of each block of the run. New rows, whose hidden field the saved model estimates, are at most
-    `bound` (or at least, at the highest end): the quantile of the honest hidden field of the run. Of the rows of the
-    run, `blocks` has the number of each block that was judged, and its own bound; `drawn` are those at the bound of
-    their block that belong to the cut, for of rows with one value some were drawn.
-
-    Examples
-    --------
-    >>> worst = Cut("lowest", 0.1, -0.2, ((1, -0.25),), (7,))
-    >>> worst.rows(Frame(3, hidden=np.array([-0.3, -0.2, 0.1]))).tolist()
-    [True, True, False]
-    """
-
-    kind: ClassVar[str] = "cut"
-    columns: ClassVar[tuple[str, ...]] = ()
-    on_field: ClassVar[bool] = True
-    end: Literal["lowest", "highest"]
-    share: float
-    bound: float
-    blocks: tuple[tuple[int, float], ...]
-    drawn: tuple[int, ...]
-
-    @property
-    def wording(self) -> Wording:
-        return Wording("", f"the {percent(self.share)} of rows with the {self.end} estimated hidden residual")
-
-    @property
-    def phrase(self) -> str:
-        return self.words
-
-    def lacks(self, frame: Frame) -> str | None:
-        return "the hidden residual of the rows is not estimated" if frame.hidden is None else None
-
-    def rows(self, frame: Frame) -> Mask:
-        side = 1 if self.end == "lowest" else -1
-        hidden = side * frame.hidden
-        if frame.block is None or frame.row is None:
-            return hidden <= side * self.bound
-        inside = np.isin(frame.row, self.drawn)
-        for block, bound in self.blocks:
-            inside |= (frame.block == block) & (hidden < side * bound)
-        return inside
 
 
 @dataclass(frozen=True)

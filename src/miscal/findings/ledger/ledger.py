@@ -16,7 +16,6 @@ from miscal.findings.conditions import Alike, Composition, Condition, Mixed, Mos
 from miscal.findings.input_clusters import InputClusters
 from miscal.findings.ledger.bins import TrendRows
 from miscal.findings.ledger.blocks import RowTable, Table
-from miscal.findings.ledger.cuts import SequentialField, condition_of, judged_cuts
 from miscal.findings.ledger.describe import describe, made_of
 from miscal.findings.ledger.exact import cut_into_strata
 from miscal.findings.ledger.groups import CLUSTER, TERM, VALUE, Groups
@@ -28,7 +27,6 @@ from miscal.findings.ledger.sizes import (
     allowing_for_choice,
     fate_of,
     hidden_size,
-    holds_zero,
     left_between,
     left_by,
 )
@@ -67,7 +65,7 @@ class Finding(Part):
     `condition`: what its rows have in common, as a value that says which rows of any table belong to it.
     `made_of`: other groups that its rows belong to, where its condition needs a description.
     `source`: ``"named"``: the group has its name by itself. ``"found"``: a cluster of similar inputs, fixed before any
-        outcome was seen too, or an end of the estimated hidden field, learned from other rows.
+        outcome was seen too.
     `columns`: the columns that define or describe it; ``"text"`` for the texts.
     `n`: its rows.
     `share`: of the evaluation rows, in (0, 1); of their weight where they count unequally, as all means over its rows.
@@ -87,8 +85,7 @@ class Finding(Part):
         lower end, beside such rows. The interval excludes 0 where `p_adjusted` is below the level, and only there.
     `odds_ratio`: odds of being right over those of other rows of equal confidence (Mantel and Haenszel, 1959); None
         where no stratum compares them.
-    `p_value, p_adjusted`: given the findings above it; and adjusted for all candidates. Two-sided; for an end of the
-        hidden field one-sided, in the direction that the field says.
+    `p_value, p_adjusted`: given the findings above it; and adjusted for all candidates. Two-sided.
     `sign`: ``"over"``: less often right than rows of equal confidence, so over-confident beside them; ``"under"``.
     `explained`: no estimate of it is good enough.
     `aliases`: other candidates of nearly the same rows, in words.
@@ -212,7 +209,6 @@ def find(
     rows: LabelledRows,
     groups: Groups,
     *,
-    field: SequentialField | None = None,
     corrected: LabelledRows | None = None,
     seed: int = 0,
     error: float = 1.0,
@@ -220,13 +216,12 @@ def find(
 ) -> Ledger:
     """Write the ledger of findings, and of the values that these account for.
 
-    `rows`: with `hidden` and `row`; nothing that is asked of them was learned from their outcomes. `groups`: of the
-    same rows, fixed before any outcome was seen. `field`: a hidden field of the same rows whose ends are judged too,
-    given the findings among `groups`. `corrected`: the same rows after a correction that has not seen their outcomes:
-    `confidence` is the corrected one, and `expected` is E[y | corrected confidence]. By default nothing is said of what
-    a correction leaves. `seed`: of the order of rows of equal confidence. `error`: share of the family-wise error that
-    this ledger may spend, in (0, 1], where it is one of several of a run. Adjusted p-values are with regard to all of
-    them.
+    `rows`: with `row`; nothing that is asked of them was learned from their outcomes. `groups`: of the
+    same rows, fixed before any outcome was seen. `corrected`: the same rows after a correction that has not seen their
+    outcomes: `confidence` is the corrected one, and `expected` is E[y | corrected confidence]. By default nothing is
+    said of what a correction leaves. `seed`: of the order of rows of equal confidence. `error`: share of the
+    family-wise error that this ledger may spend, in (0, 1], where it is one of several of a run. Adjusted p-values are
+    with regard to all of them.
 
     Examples
     --------
@@ -235,20 +230,17 @@ def find(
     >>> kind = rng.permutation(np.repeat(["law", "art", "sums"], 200))
     >>> y = (rng.random(600) < np.where(kind == "law", 0.3, 0.7)).astype(float)
     >>> half = np.full(600, 0.5)
-    >>> rows = LabelledRows(y, half, half, hidden=y * 0, row=np.arange(600))
+    >>> rows = LabelledRows(y, half, half, row=np.arange(600))
     >>> [law] = find(rows, named_groups({"kind": kind})).findings
     >>> law.description, law.n, law.sign, law.odds_ratio < 0.3
     ('kind = law', 200, 'over', True)
     """
-    return ledger_of(
-        RowTable(rows, groups), field=field, corrected=corrected, seed=seed, error=error, settings=settings
-    )
+    return ledger_of(RowTable(rows, groups), corrected=corrected, seed=seed, error=error, settings=settings)
 
 
 def ledger_of(
     table: Table,
     *,
-    field: SequentialField | None = None,
     corrected: LabelledRows | None = None,
     seed: int = 0,
     error: float = 1.0,
@@ -256,8 +248,7 @@ def ledger_of(
 ) -> Ledger:
     """Write the ledger of rows, or of cells of them; the others are as of :func:`find`, and `members` of one block."""
     groups = table.groups
-    for_cuts = 0.0 if field is None else settings.cut_share_of_error if len(groups) else 1.0
-    scanned = scan_table(table, seed=seed, error=error * (1 - for_cuts), settings=settings)
+    scanned = scan_table(table, seed=seed, error=error, settings=settings)
     chosen, alone = scanned.chosen, scanned.alone
     rows, telling = table.parts[0][0], _TellingRows(table.parts[0][0], settings.examples)
     stratum = rows.stratum
@@ -277,16 +268,6 @@ def ledger_of(
         for one in chosen
     ]
     members = [table.own(one.group)[1] for one in chosen]
-    if field is not None:
-        apart = [*members, *(groups.trends[one.group].lower for one in chosen if one.group in groups.trends)]
-        for cut in judged_cuts(rows, field, apart, seed=seed, error=error * for_cuts, settings=settings):
-            condition = condition_of(cut, field, rows.hidden, rows.row)
-            words = _wording(condition, describe(cut.rows, groups, settings))
-            shared = [int(np.sum(cut.rows & one)) for one in members[: len(chosen)]]
-            needs = int(np.argmax(shared)) if shared and holds_zero(cut.own) else None
-            numbers = _measured(replace(cut, needs=needs), cut.rows, rows, corrected, stratum, telling, settings)
-            findings.append(Finding(source=FOUND, **words, **numbers))
-            members.append(cut.rows)
     named = {other for one in chosen for other in one.aliases}
     accounted = [
         Finding(

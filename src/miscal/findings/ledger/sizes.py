@@ -1,6 +1,6 @@
 """How much more often a group is right: its mean hidden residual, and the size that its test as a finding is about.
 
-The scan and the cuts test a group by a weighted sum of residuals, T = sum_i a_i (y_i - E[y | f_i]). The factors a are
+The scan tests a group by a weighted sum of residuals, T = sum_i a_i (y_i - E[y | f_i]). The factors a are
 the group's indicator less its mean among rows of near-equal confidence, less what the findings above explain of it. The
 size, theta, is the mean difference in the chance of being right between the rows of the group and other rows of equal
 confidence that belong to the same findings above. Its interval holds exactly those values that the same test, at the
@@ -109,19 +109,17 @@ class GroupTest:
     squares: np.ndarray | None = None
 
 
-def standard_score(p_value: float, sign: float, *, sides: int = 2) -> float:
-    """Return the standard score that has a p-value.
+def standard_score(p_value: float, sign: float) -> float:
+    """Return the standard score that has a two-sided p-value.
 
     Examples
     --------
-    >>> round(standard_score(0.05, -1), 2), round(standard_score(0.05, 1, sides=1), 2)
-    (-1.96, 1.64)
-    >>> round(standard_score(0.0, -1), 1)
-    -37.5
+    >>> round(standard_score(0.05, -1), 2), round(standard_score(0.0, -1), 1)
+    (-1.96, -37.5)
     """
     # a p-value of 0 is one too small for a double
     p_value = max(p_value, float(np.finfo(np.float64).tiny))
-    return float(np.copysign(ndtri(1 - p_value / sides) if p_value > 1e-9 else -ndtri(p_value / sides), sign))
+    return float(np.copysign(ndtri(1 - p_value / 2) if p_value > 1e-9 else -ndtri(p_value / 2), sign))
 
 
 def size(

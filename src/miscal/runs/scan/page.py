@@ -83,11 +83,10 @@ def build(summary: ScanSummary) -> str:
 
 def groups_of(summary: ScanSummary) -> list[Group]:
     """Return the findings as groups of a table, in their order."""
-    words = vocabulary(summary.kind)
     return [
         Group(
             number=place,
-            name=group_name(one, words),
+            name=group_name(one),
             n=one.n,
             predicted=one.confidence,
             happened=one.happened,
