@@ -22,11 +22,10 @@ from miscal.discovery.fitted_rows import FittedRows
 from miscal.discovery.several_classes import ClassRun
 from miscal.evidence.settings import EVIDENCE_DEFAULTS
 from miscal.findings.ledger import (
-    ADJUSTMENTS,
+    ADJUSTMENT,
     LEDGER_DEFAULTS,
     FindingsMethod,
     Ledger,
-    LedgerSettings,
     clusters_of,
     find,
     named_groups,
@@ -42,7 +41,6 @@ def write_ledger(
     own_split: bool,
     seed: int,
     several: ClassRun | None = None,
-    settings: LedgerSettings = LEDGER_DEFAULTS,
 ) -> Ledger:
     """Test named groups and clusters of inputs of the rows that may be evaluated.
 
@@ -57,10 +55,8 @@ def write_ledger(
     witness = rows.evaluated if own_split or by_time else np.ones(len(rows.triples), dtype=bool)
     triples = rows.triples.take(witness)
     columns = with_features(triples.metadata, triples.X, triples.encoder)
-    clusters, space = clusters_of(
-        triples.places, own_units=readable(triples.encoder, triples.X), seed=seed, settings=settings
-    )
-    groups = with_clusters(named_groups(columns, triples.text, settings), clusters)
+    clusters, space = clusters_of(triples.places, own_units=readable(triples.encoder, triples.X), seed=seed)
+    groups = with_clusters(named_groups(columns, triples.text), clusters)
     witnesses = rows.evaluation_rows
     if evidence != rows.evidence:
         witnesses = rows.labelled(witness, expected=expected_outcome(replace(triples, split=None), seed))
@@ -72,7 +68,7 @@ def write_ledger(
         corrected = rows.labelled(witness, confidence=f, expected=expected)
     error = 1.0 if several is None else several.error_left
     error = error if witnesses.n_units >= EVIDENCE_DEFAULTS.least_units else 0.0
-    found = find(witnesses, groups, corrected=corrected, seed=seed, error=error, settings=settings)
+    found = find(witnesses, groups, corrected=corrected, seed=seed, error=error)
     many = 0 if several is None else len(several.ledgers)
     share = (
         "; of the error of all, a half is for the top label, and the other half for the "
@@ -81,8 +77,8 @@ def write_ledger(
     share = share if many else ""
     method = FindingsMethod(
         candidates=len(groups),
-        adjustment=ADJUSTMENTS[settings.adjustment] + share,
-        level=settings.significance,
+        adjustment=ADJUSTMENT + share,
+        level=LEDGER_DEFAULTS.significance,
         evidence=evidence,
         n=len(triples),
         not_crossed=groups.not_crossed,

@@ -8,14 +8,12 @@ from miscal.findings.ledger.blocks import value_cells
 from miscal.findings.ledger.clusters import clusters_of
 from miscal.findings.ledger.frames import readable, with_features
 from miscal.findings.ledger.groups import Groups, column_groups, named_groups, with_clusters
-from miscal.findings.ledger.ledger import ADJUSTMENTS, FOUND, NAMED, Finding, FindingsMethod, Ledger, find
-from miscal.findings.ledger.settings import FAMILY_WISE, FDR, LEDGER_DEFAULTS, LedgerSettings
+from miscal.findings.ledger.ledger import ADJUSTMENT, FOUND, NAMED, Finding, FindingsMethod, Ledger, find
+from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.values import ColumnValue, value_words
 
 __all__ = [
-    "ADJUSTMENTS",
-    "FAMILY_WISE",
-    "FDR",
+    "ADJUSTMENT",
     "FOUND",
     "LEDGER_DEFAULTS",
     "NAMED",

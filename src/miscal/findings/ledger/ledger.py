@@ -20,7 +20,7 @@ from miscal.findings.ledger.describe import describe, made_of
 from miscal.findings.ledger.exact import cut_into_strata
 from miscal.findings.ledger.groups import CLUSTER, TERM, VALUE, Groups
 from miscal.findings.ledger.scan import scan_table
-from miscal.findings.ledger.settings import FAMILY_WISE, FDR, LEDGER_DEFAULTS, LedgerSettings
+from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.sizes import (
     Tested,
     TestedGroup,
@@ -36,19 +36,12 @@ from miscal.findings.residuals import observed_over_expected
 NAMED, FOUND = "named", "found"
 """Where a finding comes from."""
 
-_GIVEN_ABOVE = "each finding is tested given those above it"
-ADJUSTMENTS = {
-    FAMILY_WISE: (
-        "family-wise: Bonferroni over all candidates at every step of a forward choice, with a tenth of the error for "
-        "clusters of inputs, and of the rest 77 % for values of columns, 11.5 % for pairs of two columns and 11.5 % "
-        f"for intervals and terms; {_GIVEN_ABOVE}"
-    ),
-    FDR: (
-        "false discovery rate: Benjamini and Hochberg over all candidates at the first step of a forward choice, with "
-        f"the same weights as for the family-wise error; the findings are chosen among these, and {_GIVEN_ABOVE}"
-    ),
-}
-"""What is said of each setting of `adjustment`."""
+ADJUSTMENT = (
+    "family-wise: Bonferroni over all candidates at every step of a forward choice, with a tenth of the error for "
+    "clusters of inputs, and of the rest 77 % for values of columns, 11.5 % for pairs of two columns and 11.5 % "
+    "for intervals and terms; each finding is tested given those above it"
+)
+"""How the findings allow for all candidates."""
 
 
 class UnitsNeeded(Part):

@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 from miscal.evidence.settings import SIGNIFICANCE
 
-FAMILY_WISE, FDR = "family-wise", "fdr"
-
 
 @dataclass(frozen=True)
 class LedgerSettings:
@@ -19,9 +17,6 @@ class LedgerSettings:
 
     significance: float = SIGNIFICANCE
     """Family-wise error of the whole ledger: the share of tables with nothing hidden in which it may name anything."""
-    adjustment: str = FAMILY_WISE
-    """``"family-wise"``, or ``"fdr"``: `significance` is then the expected share of false ones among the candidates
-    rejected, of which the findings are a condensation. It finds more where much is hidden, and promises less."""
     value_share: float = 0.77
     """Share of the error of named groups that values and trends of columns get; the others, of which there are many
     more, have the rest. With the next two, a value is cut at 0.1 standard errors more than in a scan of values

@@ -44,7 +44,7 @@ class Tested:
 
     `z`: standard score; negative where less often right.
     `p_value, p_adjusted`: given the groups above it; and adjusted for all candidates.
-    `level`: its share of the family-wise error, whatever the adjustment: the level of the interval of `hidden`.
+    `level`: its share of the family-wise error: the level of the interval of `hidden`.
     `conditional`: how much more often its rows are right than other rows of equal confidence in the same groups above
         it.
     `own`: its size by itself, with the interval that inverts its test by itself: of a group, of the mean hidden

@@ -29,7 +29,7 @@ from miscal.data.counting import Answers, CellSource, Question
 from miscal.data.relations import only, open_relation, worth_staging
 from miscal.discovery.answer import finding_sentence
 from miscal.discovery.summary_parts import Answer, CurveNumbers
-from miscal.findings.ledger import ADJUSTMENTS, LEDGER_DEFAULTS, Finding, FindingsMethod
+from miscal.findings.ledger import ADJUSTMENT, LEDGER_DEFAULTS, Finding, FindingsMethod
 from miscal.findings.ledger.cells import CellTable, in_units, labelled
 from miscal.findings.ledger.groups import PAIR, not_crossed
 from miscal.findings.ledger.ledger import ledger_of
@@ -321,7 +321,7 @@ def summarised(cells: Cells, start: float, ask: Callable[[Question], pl.DataFram
         values=ledger.values,
         findings_method=FindingsMethod(
             candidates=candidates,
-            adjustment=ADJUSTMENTS[LEDGER_DEFAULTS.adjustment],
+            adjustment=ADJUSTMENT,
             level=LEDGER_DEFAULTS.significance,
             evidence="all",
             n=everything.n,
