@@ -22,7 +22,7 @@ from miscal.discovery.summary_parts import ClassNumbers
 from miscal.findings.decisions import Decision
 from miscal.findings.ledger import ColumnValue, Finding
 
-_SIZES = ("hidden", "before", "conditional", "after")
+_SIZES = ("hidden", "conditional", "after")
 SIZES = ("residual", "hidden", "after", "conditional")
 """What has an interval, in columns of its own: ``hidden``, ``hidden_low``, ``hidden_high``."""
 Tables = Mapping[str, tuple[ColumnValue, ...]]

@@ -104,7 +104,7 @@ def _group(one: Finding, number: int, name: str, colour: str) -> Group:
         predicted=one.confidence,
         happened=one.happened,
         corrected=one.corrected,
-        hidden=one.before,
+        hidden=one.hidden,
         colour=colour,
         equal=one.expected,
         note="worse when corrected" if harmed(one) else "",

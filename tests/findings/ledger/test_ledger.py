@@ -390,5 +390,5 @@ def test_a_finding_that_shows_only_together_with_one_above_names_it():
     assert both.conditional.value > 0.2
     assert both.together_with is None
     assert kind_alone.conditional.value < -0.05 < kind_alone.hidden.value
-    assert kind_alone.before.interval[0] <= 0 <= kind_alone.before.interval[1]
+    assert kind_alone.hidden.interval[0] <= 0 <= kind_alone.hidden.interval[1]
     assert found[kind_alone.together_with - 1] is both

@@ -52,11 +52,11 @@ def test_an_interval_excludes_zero_exactly_where_the_test_rejects(seed, shift):
         assert low <= one.conditional.value <= high
         assert (one.conditional.value < 0) == (one.sign == "over")
         # it shows by itself, or together with one above it
-        low, high = one.before.interval
-        assert low <= one.before.value <= high
+        low, high = one.hidden.interval
+        assert low <= one.hidden.value <= high
         assert (low <= 0 <= high) == (one.together_with is not None)
         assert one.together_with is None or one.together_with <= found.findings.index(one)
-        assert one.together_with is not None or (one.before.value < 0) == (one.sign == "over")
+        assert one.together_with is not None or (one.hidden.value < 0) == (one.sign == "over")
     for one in found.accounted:
         if one.conditional.value is not None and (one.conditional.value < 0) == (one.sign == "over"):
             low, high = one.conditional.interval

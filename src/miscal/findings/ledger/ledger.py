@@ -14,7 +14,6 @@ from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import average
 from miscal.findings.conditions import Alike, Composition, Condition, Mixed, Mostly, Stored, described, phrase
 from miscal.findings.input_clusters import InputClusters
-from miscal.findings.ledger.bins import TrendRows
 from miscal.findings.ledger.blocks import RowTable, Table
 from miscal.findings.ledger.describe import describe, made_of
 from miscal.findings.ledger.exact import cut_into_strata
@@ -27,7 +26,6 @@ from miscal.findings.ledger.sizes import (
     allowing_for_choice,
     fate_of,
     hidden_size,
-    left_between,
     left_by,
 )
 from miscal.findings.ledger.values import ColumnValue, column_values
@@ -68,11 +66,9 @@ class Finding(Part):
     `visible`: mean of E[y | f] - f over its rows: what a reliability diagram shows of them.
     `hidden`: mean of y - E[y | f] over its rows; negative where less often right than rows of equal confidence. Its
         interval allows for the choice of the group among many, and excludes 0 where the group, tested by itself, is
-        beyond the same cut; of a trend it is that of :func:`hidden_interval`.
-    `before`: the number by which the finding is reported, as `after` once confidences are corrected: `hidden`, but
-        of a trend how much more often the rows at its upper end are right than those at its lower end, by itself.
-    `together_with`: where the interval of `before` holds 0: number, from 1, of the finding above it without which it
-        does not show.
+        beyond the same cut; of a trend, which is tested along all of its column, it is that of :func:`hidden_interval`.
+    `together_with`: where the test of the group by itself does not reject: number, from 1, of the finding above it
+        without which it does not show.
     `conditional`: how much more often its rows are right than other rows of equal confidence in the same findings above
         it, which `p_value` is of. Of a trend: how much more often the rows at its upper end are right than those at its
         lower end, beside such rows. The interval excludes 0 where `p_adjusted` is below the level, and only there.
@@ -88,8 +84,7 @@ class Finding(Part):
     `p_given`: of a value of a column that is accounted for: its p-value given the findings (1 where these explain all
         of it and more), while `p_value` and `p_adjusted` are by itself. None for a finding.
     `after`: what a correction leaves of `hidden`: mean of y - E[y | corrected confidence] over its rows, with the 95 %
-        interval of this one group, which does not allow for its choice. Of a trend: that mean over its upper end
-        less that over its lower end. Undefined where no correction was given.
+        interval of this one group, which does not allow for its choice. Undefined where no correction was given.
     `fate`: what the correction makes of it (:func:`.sizes.fate_of`); None where no correction was given.
     `units_needed`: where its fate is not known: of so many units of the group, the interval of `after` would be short
         enough.
@@ -108,7 +103,6 @@ class Finding(Part):
     residual: FiniteFloat
     visible: FiniteFloat
     hidden: Measure
-    before: Measure
     together_with: NonNegativeInt | None = None
     conditional: Measure
     odds_ratio: FiniteFloat | None
@@ -248,18 +242,12 @@ def ledger_of(
     if stratum is None:
         stratum = cut_into_strata(rows.confidence, settings.stratum_rows, np.random.default_rng((seed, 32)), rows.part)
 
-    def measured(tested: Tested, group: int, trend: TrendRows | None = None) -> dict[str, Any]:
+    def measured(tested: Tested, group: int) -> dict[str, Any]:
         own, inside = table.own(group)
         strata = stratum if own is rows else own.stratum
-        return _measured(tested, inside, own, corrected, strata, telling, settings, trend)
+        return _measured(tested, inside, own, corrected, strata, telling, settings, group in groups.trends)
 
-    findings = [
-        Finding(
-            **_wording_of(one, table, settings),
-            **measured(one, one.group, groups.trends.get(one.group)),
-        )
-        for one in chosen
-    ]
+    findings = [Finding(**_wording_of(one, table, settings), **measured(one, one.group)) for one in chosen]
     members = [table.own(one.group)[1] for one in chosen]
     named = {other for one in chosen for other in one.aliases}
     accounted = [
@@ -299,23 +287,19 @@ def _measured(
     stratum: np.ndarray,
     telling: _TellingRows,
     settings: LedgerSettings,
-    trend: TrendRows | None = None,
+    trend: bool,
 ) -> dict[str, Any]:
     """Return the numbers of a finding."""
     own = rows.take(inside)
     accuracy, sure, rate = (average(values, own.weight) for values in (own.correct, own.confidence, own.expected))
     sign = "over" if tested.z < 0 else "under"
     hidden = hidden_size(own, tested.level)
-    if trend is None and tested.own.interval is not None:
+    if not trend and tested.own.interval is not None:
         low, high = tested.own.interval
         hidden = Measure(value=hidden.value, interval=(min(low, hidden.value), max(high, hidden.value)))
-    before = hidden if trend is None else tested.own
-    if corrected is not None and trend is not None:
-        left = left_between(corrected, trend.lower, trend.upper, settings.significance)
-    else:
-        left = left_by(corrected, inside, settings.significance)
+    left = left_by(corrected, inside, settings.significance)
     after = allowing_for_choice(left, tested.shrinkage, tested.z)
-    fate, needed = fate_of(before, after, own.n)
+    fate, needed = fate_of(hidden, after, own.n)
     return {
         "n": own.n,
         "share": average(inside, rows.weight),
@@ -325,7 +309,6 @@ def _measured(
         "residual": accuracy - sure,
         "visible": rate - sure,
         "hidden": hidden,
-        "before": before,
         "together_with": None if tested.needs is None else tested.needs + 1,
         "conditional": tested.conditional,
         "after": after,

@@ -328,33 +328,6 @@ def left_by(corrected: LabelledRows | None, inside: np.ndarray, level: float) ->
     return Measure(value=None) if corrected is None else hidden_size(corrected.take(inside), level)
 
 
-def left_between(corrected: LabelledRows, lower: np.ndarray, upper: np.ndarray, level: float) -> Measure:
-    """Return the hidden residual that a correction leaves of some rows, less that of others.
-
-    `corrected`: rows after a correction. `lower, upper`, bool (n,): which of them are compared, apart and neither
-    empty: `upper` less `lower`. `level`: how often the interval may miss. The result is in [-2, 2], with the interval
-    of two independent means (the square-and-add method of Zou and Donner, 2008).
-
-    Examples
-    --------
-    >>> half, first = np.full(200, 0.5), np.arange(200) < 100
-    >>> rows = LabelledRows(np.repeat([1.0, 0.0, 1.0, 0.0], [60, 40, 40, 60]), half, half)
-    >>> round(left_between(rows, first, ~first, 0.05).value, 2)
-    -0.2
-    """
-    below, above = (hidden_size(corrected.take(part), level) for part in (lower, upper))
-    value = (above.value or 0.0) - (below.value or 0.0)
-    (low_end, low_top), (high_end, high_top) = (_reach(one) for one in (below, above))
-    return Measure(value=value, interval=(value - np.hypot(high_end, low_top), value + np.hypot(high_top, low_end)))
-
-
-def _reach(size: Measure) -> tuple[float, float]:
-    """How far the interval of a size reaches down and up from it."""
-    low, high = size.interval or (None, None)
-    value = size.value or 0.0
-    return value - (value if low is None else low), (value if high is None else high) - value
-
-
 def hidden_interval(
     correct: np.ndarray,
     expected: np.ndarray,

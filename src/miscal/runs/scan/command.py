@@ -92,8 +92,8 @@ class Scan:
     def findings(self) -> pl.DataFrame:
         """Return the findings as a table, the strongest first."""
         rows = [
-            (one.description, one.n, one.confidence, one.accuracy, one.corrected, one.before.value,
-             *(one.before.interval or (None, None)), one.p_adjusted)
+            (one.description, one.n, one.confidence, one.accuracy, one.corrected, one.hidden.value,
+             *(one.hidden.interval or (None, None)), one.p_adjusted)
             for one in self.summary.findings
         ]  # fmt: skip
         numbers = ("predicted", "happened", "corrected", "hidden", "low", "high", "p_adjusted")

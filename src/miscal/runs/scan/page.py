@@ -91,7 +91,7 @@ def groups_of(summary: ScanSummary) -> list[Group]:
             predicted=one.confidence,
             happened=one.happened,
             corrected=one.corrected,
-            hidden=one.before,
+            hidden=one.hidden,
             colour="",
             equal=one.expected,
         )
@@ -111,7 +111,7 @@ def _curves(summary: ScanSummary) -> Curves:
 def _facts(one: Finding) -> dict[str, Any]:
     return {
         "name": one.description,
-        "hidden": f"{points(one.before.value)} ({bounds(one.before.interval)})",
+        "hidden": f"{points(one.hidden.value)} ({bounds(one.hidden.interval)})",
         "given": f"{points(one.conditional.value)} ({bounds(one.conditional.interval)})",
         "p": p_value(one.p_adjusted),
         "also": "; ".join(one.aliases[:3]),
