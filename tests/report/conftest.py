@@ -36,7 +36,6 @@ FINDING = {
     "p_adjusted": 1e-6,
     "sign": "over",
     "aliases": ['"court" in the text'],
-    "alias_conditions": [{"kind": "term", "term": "court"}],
     "rows": [3, 5],
 }
 VALUE = {

@@ -13,7 +13,7 @@ from miscal.discovery.summary import Summary
 from miscal.discovery.summary_parts import Answer
 from miscal.discovery.wording import confusion_sentence
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
-from miscal.findings.conditions import Trend, phrase
+from miscal.findings.conditions import Trend
 from miscal.findings.ledger import Finding
 from miscal.findings.ledger.sizes import WORSE
 from miscal.findings.verdict import in_points
@@ -165,7 +165,7 @@ def group_name(finding: Finding) -> str:
 def finding_sentence(finding: Finding, words: Vocabulary) -> str:
     """Say of a finding what was promised and what happened, in at most 25 words or so."""
     one = finding.condition
-    rows = phrase(one.upper_end) if isinstance(one, Trend) else finding.phrase
+    rows = (one.upper_end if isinstance(one, Trend) else one).phrase
     group = first_words(rows, MOST_WORDS)
     says, true = spoken(finding.confidence), spoken(finding.accuracy)
     low, high = finding.happened.interval or (None, None)

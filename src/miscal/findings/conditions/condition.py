@@ -205,6 +205,11 @@ class Condition(ABC):
         return "".join(self.wording)
 
     @property
+    def description(self) -> str:
+        """What its rows have in common, in words, and what they are made of where that is known."""
+        return self.words
+
+    @property
     def phrase(self) -> str:
         """Its rows, in the middle of a sentence: ``"rows with subject = law"``."""
         return f"rows with {self.words}"

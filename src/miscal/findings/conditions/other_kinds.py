@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import Annotated, ClassVar
 
 import numpy as np
+from pydantic import Field
 
+from miscal.findings.conditions.composition import Alike, Mixed, Mostly
 from miscal.findings.conditions.condition import TEXT, Condition, Frame, Mask, Stored, Wording
 
 
@@ -14,7 +16,7 @@ from miscal.findings.conditions.condition import TEXT, Condition, Frame, Mask, S
 class Term(Condition):
     """The rows whose text has a term, in any case: ``'"court" in the text'``.
 
-    `term` is in lower case.
+    `term` is in lower case. `made_of`: what most of them are, where the run found that; no part of its identity.
 
     Examples
     --------
@@ -25,10 +27,15 @@ class Term(Condition):
     kind: ClassVar[str] = "term"
     columns: ClassVar[tuple[str, ...]] = (TEXT,)
     term: str
+    made_of: Mostly | None = field(default=None, compare=False)
 
     @property
     def wording(self) -> Wording:
         return Wording("", f'"{self.term}"', " in the text")
+
+    @property
+    def description(self) -> str:
+        return self.words if self.made_of is None else f"{self.words} ({self.made_of.words})"
 
     def lacks(self, frame: Frame) -> str | None:
         return "the rows have no texts" if frame.text is None else None
@@ -45,7 +52,17 @@ class Cluster(Condition):
     """The rows whose inputs lie nearest to some centres that the run stored: ``"a cluster of 120 similar inputs"``.
 
     It holds `n` rows of the run: those of the centres `members`, from 0, of `scale` centres
-    (:class:`~miscal.findings.input_clusters.InputClusters`).
+    (:class:`~miscal.findings.input_clusters.InputClusters`). `made_of`: what they are, where the run described it; no
+    part of its identity.
+
+    Examples
+    --------
+    >>> from miscal.findings.conditions.column_kinds import Value
+    >>> law = Value("subject", "law", "text")
+    >>> Cluster(120, 8, (3,), Alike(law, 0.84)).description
+    'a cluster of 120 similar inputs: subject = law (overlap 84 %)'
+    >>> Cluster(120, 8, (3,), Mixed(3, law, 0.35)).description
+    'a cluster of 120 similar inputs, mixed: 3 values of subject, law the most common (35 %)'
     """
 
     kind: ClassVar[str] = "cluster"
@@ -53,14 +70,19 @@ class Cluster(Condition):
     n: int
     scale: int
     members: tuple[int, ...]
+    made_of: Annotated[Alike | Mixed, Field(discriminator="kind")] | None = field(default=None, compare=False)
 
     @property
     def wording(self) -> Wording:
         return Wording("", f"a cluster of {self.n:,} similar inputs")
 
     @property
+    def description(self) -> str:
+        return f"{self.words}, {self.made_of.words}" if isinstance(self.made_of, Mixed) else self.phrase
+
+    @property
     def phrase(self) -> str:
-        return self.words
+        return f"{self.words}: {self.made_of.words}" if isinstance(self.made_of, Alike) else self.words
 
     def lacks(self, frame: Frame) -> str | None:
         if frame.X is None:

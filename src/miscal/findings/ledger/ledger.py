@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +11,7 @@ from pydantic import FiniteFloat, NonNegativeInt
 from miscal.base.document import Measure, Part, Text
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import average
-from miscal.findings.conditions import Alike, Composition, Condition, Mixed, Mostly, Stored, described, phrase
+from miscal.findings.conditions import Mixed, Stored
 from miscal.findings.input_clusters import InputClusters
 from miscal.findings.ledger.blocks import RowTable, Table
 from miscal.findings.ledger.describe import describe, made_of
@@ -21,7 +20,6 @@ from miscal.findings.ledger.groups import CLUSTER, TERM, VALUE, Groups
 from miscal.findings.ledger.scan import scan_table
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.sizes import (
-    Tested,
     TestedGroup,
     allowing_for_choice,
     fate_of,
@@ -52,9 +50,9 @@ class UnitsNeeded(Part):
 class Finding(Part):
     """A named group that is right more or less often than rows of equal confidence.
 
-    `description`: what its rows have in common, in words, written from the two values that follow.
-    `condition`: what its rows have in common, as a value that says which rows of any table belong to it.
-    `made_of`: other groups that its rows belong to, where its condition needs a description.
+    `description`: what its rows have in common, in words, written from `condition`.
+    `condition`: what its rows have in common, as a value that says which rows of any table belong to it. That of a
+        cluster or a term may hold `made_of`: other groups that its rows belong to.
     `source`: ``"named"``: the group has its name by itself. ``"found"``: a cluster of similar inputs, fixed before any
         outcome was seen too.
     `columns`: the columns that define or describe it; ``"text"`` for the texts.
@@ -78,11 +76,8 @@ class Finding(Part):
     `sign`: ``"over"``: less often right than rows of equal confidence, so over-confident beside them; ``"under"``.
     `explained`: no estimate of it is good enough.
     `aliases`: other candidates of nearly the same rows, in words.
-    `alias_conditions`: the same as values.
     `rows`: the most telling rows, by their number in the source: where over, those of outcome 0, the surest first;
         where under, those of outcome 1, the least sure first. A row that a finding above it names is passed over.
-    `p_given`: of a value of a column that is accounted for: its p-value given the findings (1 where these explain all
-        of it and more), while `p_value` and `p_adjusted` are by itself. None for a finding.
     `after`: what a correction leaves of `hidden`: mean of y - E[y | corrected confidence] over its rows, with the 95 %
         interval of this one group, which does not allow for its choice. Undefined where no correction was given.
     `fate`: what the correction makes of it (:func:`.sizes.fate_of`); None where no correction was given.
@@ -92,7 +87,6 @@ class Finding(Part):
 
     description: Text
     condition: Stored
-    made_of: Composition | None = None
     source: str
     columns: tuple[Text, ...]
     n: NonNegativeInt
@@ -111,9 +105,7 @@ class Finding(Part):
     sign: str
     explained: None = None
     aliases: tuple[Text, ...] = ()
-    alias_conditions: tuple[Stored, ...] = ()
     rows: tuple[int, ...] = ()
-    p_given: FiniteFloat | None = None
     after: Measure = Measure(value=None)
     fate: str | None = None
     units_needed: UnitsNeeded | None = None
@@ -121,7 +113,7 @@ class Finding(Part):
     @property
     def phrase(self) -> str:
         """Its rows, in the middle of a sentence: ``"rows with subject = law"``."""
-        return phrase(self.condition, self.made_of)
+        return self.condition.phrase
 
     @property
     def expected(self) -> float:
@@ -141,21 +133,6 @@ class Finding(Part):
         low, high = self.hidden.interval or (None, None)
         ends = None if low is None or high is None else (low + self.visible, high + self.visible)
         return observed_over_expected(self.confidence, self.residual, ends)
-
-
-def _wording(
-    condition: Condition, made: Alike | Mixed | Mostly | None = None, aliases: Sequence[Condition] = ()
-) -> dict[str, Any]:
-    """Return the values that say which rows a finding has, and the words that are written from them."""
-    columns = (*condition.columns, *(() if made is None else made.columns))
-    return {
-        "description": described(condition, made),
-        "condition": condition,
-        "made_of": made,
-        "columns": tuple(dict.fromkeys(columns)),
-        "aliases": tuple(one.words for one in aliases),
-        "alias_conditions": tuple(aliases),
-    }
 
 
 class FindingsMethod(Part):
@@ -179,9 +156,9 @@ class Ledger:
 
     `findings` are in the order of choice: about the strongest first. `accounted` are values of columns that differ from
     rows of equal confidence by themselves, but not beyond the cut given the findings, which account for them in part or
-    whole; the strongest first, with `p_given`. `values` are those of every column, in the order in which its table
-    shows them, and `members` the rows of each finding, bool (n,). Of a run, `method` says how findings were chosen, and
-    `clusters` how inputs were clustered, by which a new row is placed; None where they were not.
+    whole, the strongest first; their p-values are by themselves. `values` are those of every column, in the order in
+    which its table shows them, and `members` the rows of each finding, bool (n,). Of a run, `method` says how findings
+    were chosen, and `clusters` how inputs were clustered, by which a new row is placed; None where they were not.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -236,51 +213,54 @@ def ledger_of(
     """Write the ledger of rows, or of cells of them; the others are as of :func:`find`, and `members` of one block."""
     groups = table.groups
     scanned = scan_table(table, seed=seed, error=error, settings=settings)
-    chosen, alone = scanned.chosen, scanned.alone
     rows, telling = table.parts[0][0], _TellingRows(table.parts[0][0], settings.examples)
     stratum = rows.stratum
     if stratum is None:
         stratum = cut_into_strata(rows.confidence, settings.stratum_rows, np.random.default_rng((seed, 32)), rows.part)
 
-    def measured(tested: Tested, group: int) -> dict[str, Any]:
-        own, inside = table.own(group)
+    def written(one: TestedGroup) -> Finding:
+        own, inside = table.own(one.group)
         strata = stratum if own is rows else own.stratum
-        return _measured(tested, inside, own, corrected, strata, telling, settings, group in groups.trends)
-
-    findings = [Finding(**_wording_of(one, table, settings), **measured(one, one.group)) for one in chosen]
-    members = [table.own(one.group)[1] for one in chosen]
-    named = {other for one in chosen for other in one.aliases}
-    accounted = [
-        Finding(
-            source=NAMED,
-            **_wording(groups.conditions[one.group], aliases=groups.also[one.group][: settings.max_aliases]),
-            **measured(one, one.group),
+        return Finding(
+            **_named(one, inside, table, settings),
+            **_measured(one, inside, own, corrected, strata, telling, settings, one.group in groups.trends),
         )
-        for one in alone
-        if groups.kinds[one.group] == VALUE and one.group not in named
-    ]
+
+    findings = tuple(map(written, scanned.chosen))
+    members = tuple(table.own(one.group)[1] for one in scanned.chosen)
+    named = {other for one in scanned.chosen for other in one.aliases}
+    accounted = tuple(
+        written(one) for one in scanned.alone if groups.kinds[one.group] == VALUE and one.group not in named
+    )
     values = column_values(table, corrected, scanned, settings)
-    return Ledger(tuple(findings), tuple(accounted), values, tuple(members))
+    return Ledger(findings, accounted, values, members)
 
 
-def _wording_of(one: TestedGroup, table: Table, settings: LedgerSettings) -> dict[str, Any]:
-    """Say which group was chosen, where it comes from, and what it is made of."""
-    groups = table.groups
-    (rows, inside), kind = table.own(one.group), groups.kinds[one.group]
-    aliases = (*groups.also[one.group], *(groups.conditions[other] for other in one.aliases))
-    made = None
+def _named(one: TestedGroup, inside: np.ndarray, table: Table, settings: LedgerSettings) -> dict[str, Any]:
+    """Say which group it is, where it comes from, and what it is made of."""
+    groups, kind = table.groups, table.groups.kinds[one.group]
+    condition, more = groups.conditions[one.group], ()
     if kind == CLUSTER:
         made = describe(inside, groups, settings)
+        more = made.columns
         if isinstance(made, Mixed):
+            rows = table.own(one.group)[0]
             made = replace(made, typical=tuple(rows.row[list(groups.typical[one.group])].tolist()))
+        condition = replace(condition, made_of=made)
     elif kind == TERM:
-        made = made_of(inside, groups, settings)
-    source = FOUND if kind == CLUSTER else NAMED
-    return {"source": source, **_wording(groups.conditions[one.group], made, aliases[: settings.max_aliases])}
+        condition = replace(condition, made_of=made_of(inside, groups, settings))
+    aliases = (*groups.also[one.group], *(groups.conditions[other] for other in one.aliases))
+    return {
+        "description": condition.description,
+        "condition": condition,
+        "source": FOUND if kind == CLUSTER else NAMED,
+        "columns": tuple(dict.fromkeys((*condition.columns, *more))),
+        "aliases": tuple(other.words for other in aliases[: settings.max_aliases]),
+    }
 
 
 def _measured(
-    tested: Tested,
+    tested: TestedGroup,
     inside: np.ndarray,
     rows: LabelledRows,
     corrected: LabelledRows | None,
@@ -319,7 +299,6 @@ def _measured(
         "p_adjusted": tested.p_adjusted,
         "sign": sign,
         "rows": telling.of(inside, sign),
-        "p_given": tested.p_given,
     }
 
 

@@ -202,23 +202,21 @@ class _Scan(Candidates):
             p_value = self._p_value(group, float(z[group]), given=())
             adjusted = min(1.0, float(p_value / self.share[group]))
             if adjusted <= significance:
-                known = self.table.joined
-                left = self._p_value(group, float(given[group])) if known else float(2 * ndtr(-abs(given[group])))
                 # the finding that alone leaves least of it in its direction
                 sign = float(np.sign(self.total[group]))
                 left_by = [self._left(group, k, sign) for k in range(len(self.chosen))]
+                conditional = UNDEFINED
+                if self.table.joined:
+                    left = self._p_value(group, float(given[group]))
+                    conditional = self._size(group, standard_score(left, given[group]), self.chosen)
                 value = TestedGroup(
                     group=int(group),
                     z=float(z[group]),
                     p_value=p_value,
                     p_adjusted=adjusted,
                     level=float(significance * self.share[group]),
-                    conditional=self._size(group, standard_score(left, given[group]), self.chosen)
-                    if known
-                    else UNDEFINED,
+                    conditional=conditional,
                     own=self._size(group, standard_score(p_value, z[group])),
-                    # what is left in the other direction is nothing that the findings leave to explain
-                    p_given=left if given[group] * z[group] > 0 else 1.0,
                     by=left_by.index(min(left_by)) if left_by else None,
                 )
                 found.append(value)

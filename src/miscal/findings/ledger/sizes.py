@@ -39,23 +39,26 @@ _FARTHEST = 15.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tested:
-    """How a group was tested that differs from rows of equal confidence.
+class TestedGroup:
+    """A candidate that is beyond the cut: two-sided, given the groups chosen before it, or by itself.
 
+    `group`: its place among the groups. `aliases`: others of nearly the same rows.
+    `by`: of one that was not chosen: place, among those chosen, of the one that alone accounts for most of it.
     `z`: standard score; negative where less often right.
-    `p_value, p_adjusted`: given the groups above it; and adjusted for all candidates.
+    `p_value, p_adjusted`: of its test; and adjusted for all candidates.
     `level`: its share of the family-wise error: the level of the interval of `hidden`.
     `conditional`: how much more often its rows are right than other rows of equal confidence in the same groups above
         it.
-    `own`: its size by itself, with the interval that inverts its test by itself: of a group, of the mean hidden
-        residual of its rows.
+    `own`: its size by itself, with the interval that inverts its test by itself: of the mean hidden residual of its
+        rows, or of the ends of a trend.
     `needs`: where the interval of `own` holds 0: place, among the findings, of the one above it that shows it most.
     `shrinkage`: what part of a size is left once the choice is allowed for (:func:`shrinkage`); 1 for what was not
         chosen.
-    `p_given`: of a value that is accounted for: its p-value given the groups chosen, while the others are by itself; 1
-        where what they leave points in the other direction.
     """
 
+    group: int
+    aliases: tuple[int, ...] = ()
+    by: int | None = None
     z: float
     p_value: float
     p_adjusted: float
@@ -64,20 +67,6 @@ class Tested:
     own: Measure = UNDEFINED
     needs: int | None = None
     shrinkage: float = 1.0
-    p_given: float | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class TestedGroup(Tested):
-    """A candidate that is beyond the cut: two-sided, given the groups chosen before it, or by itself.
-
-    `group` is its place among the groups; `aliases` are others of nearly the same rows. `by`, of one that was not
-    chosen, is the place, among those chosen, of the one that alone accounts for most of it.
-    """
-
-    group: int
-    aliases: tuple[int, ...] = ()
-    by: int | None = None
 
 
 @dataclass(frozen=True)
@@ -85,7 +74,7 @@ class Scanned:
     """What a scan found.
 
     `chosen` are in the order of choice. `alone` are values and bins of columns that are beyond the cut by themselves
-    and were not chosen, the strongest first, with `p_given` and `by`.
+    and were not chosen, the strongest first, with `by`.
     """
 
     chosen: tuple[TestedGroup, ...] = ()
