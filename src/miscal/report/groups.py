@@ -93,7 +93,7 @@ def _first(summary: Summary) -> int | None:
 def class_groups(summary: Summary) -> list[Group]:
     """Return the findings of single classes, the strongest first; none where there are no classes."""
     named = [] if summary.classes is None else sorted(summary.classes.findings, key=lambda one: one[1].p_adjusted)
-    return [_group(one, 0, f"class {name}: {one.description}", "") for name, one in named]
+    return [_group(one, 0, f"class {name}: {group_name(one)}", "") for name, one in named]
 
 
 def _group(one: Finding, number: int, name: str, colour: str) -> Group:
