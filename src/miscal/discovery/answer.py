@@ -129,7 +129,7 @@ def _reason(summary: Summary, words: Vocabulary) -> str:
         whole = [one for one in found if not isinstance(one[1].condition, Trend)]
         name, one = min(whole or found, key=lambda named: named[1].p_adjusted)
         promise = f"class {name} gets {spoken(one.confidence)} on average and is right in {spoken(one.accuracy)}"
-        return f"On {first_words(one.phrase, MOST_WORDS)}, {promise} ({one.n:,} rows)."
+        return f"On {first_words(one.condition.phrase, MOST_WORDS)}, {promise} ({one.n:,} rows)."
     proof = summary.certificate
     if proof.claims_hidden:
         off = [one for one in summary.hidden_regimes if one.confirmed.hidden and one.hidden and one.hidden.value]

@@ -111,11 +111,6 @@ class Finding(Part):
     units_needed: UnitsNeeded | None = None
 
     @property
-    def phrase(self) -> str:
-        """Its rows, in the middle of a sentence: ``"rows with subject = law"``."""
-        return self.condition.phrase
-
-    @property
     def expected(self) -> float:
         """Mean of E[y | f] over its rows: the accuracy of rows of equal confidence."""
         return self.confidence + self.visible
