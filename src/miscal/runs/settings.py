@@ -67,12 +67,6 @@ class DiscoverySettings:
         metavar="E",
         parse=number(float, 0, below=1),
     )
-    min_rows: int = parameter(
-        "The fewest rows of a regime whose gap is measured; 1, as in the paper, measures regimes of any size.",
-        30,
-        metavar="N",
-        parse=number(int, 1),
-    )
     evidence: Literal["all", "test", "time"] | None = parameter(
         "Rows whose outcomes count as evidence. all: every row, each judged by fits that never saw its outcome "
         "(default). test: only the test rows, which are a random tenth unless --split names them (default with --split "

@@ -82,7 +82,6 @@ class ReadOptions(BaseModel):
     event: str | None = None
     positive: str | int | float | bool | None = Field(None, description="the value of `event` that is the event")
     embeddings: str | None = None
-    embedding_rows: str | None = None
     features: str | list[str] | None = None
     text: str | None = None
     metadata: str | list[str] = Field(default_factory=list)

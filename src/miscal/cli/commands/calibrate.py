@@ -32,7 +32,7 @@ Keep = Annotated[
     ),
 ]
 Taken = Annotated[
-    NewColumns, "confidence", "probability", "judge", "probabilities", "embeddings", "embedding_rows", "features",
+    NewColumns, "confidence", "probability", "judge", "probabilities", "embeddings", "features",
     "text", "where", "missing_as_blank", "on_invalid", "encoding",
 ]  # fmt: skip
 

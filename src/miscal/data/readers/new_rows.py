@@ -24,7 +24,7 @@ from miscal.data.encoders.features import blank_rows
 from miscal.data.judged import JudgeScale
 from miscal.data.readers import where as conditions
 from miscal.data.readers.class_columns import ClassColumns, ModelClasses, classes_of
-from miscal.data.readers.matrix import matrix_rows, matrix_rows_at, matrix_shape
+from miscal.data.readers.matrix import matrix_rows, matrix_shape
 from miscal.data.readers.names import find, guess, listed, match
 from miscal.data.readers.outcomes import new_scores
 from miscal.data.readers.pieces import Piece, RowSource, open_pieces
@@ -237,8 +237,7 @@ class NewSource:
             self.classes.refuse_other_length(n)
         if self.inputs.kind == "embeddings":
             shape = matrix_shape(self.inputs.embeddings)
-            if self.inputs.rows is None:
-                refuse_lengths(shape, n)
+            refuse_lengths(shape, n)
             # the encoder's own words for another width
             places = self.encoder.places if isinstance(self.encoder, Combined) else self.encoder
             places.transform(np.zeros((1, shape[1]), np.float32))
@@ -281,9 +280,7 @@ class NewSource:
             kept, counts["undecided"] = conditions.decide(self.where, nan_as_null(typed))
             frame, row = frame.filter(kept), row[kept]
         faults, X = RowFaults(row), None
-        if self.inputs.rows is not None:
-            X = self._pick_embeddings(frame, self.inputs.rows, faults)
-        elif self.inputs.kind == "embeddings":
+        if self.inputs.kind == "embeddings":
             X = matrix_rows(self.inputs.embeddings, piece.start, piece.start + piece.rows)
             X = held(X if kept.all() else X[kept])
         p = None if self.classes is None else self.classes.matrix_values(piece, kept)
@@ -303,18 +300,6 @@ class NewSource:
             words[row] = f"{', '.join(names)} taken as blank" if names else None
         found = [words[row] for row in zip(*blank.values(), strict=True)] or [None] * len(frame)
         return np.array(found, dtype=object)
-
-    def _pick_embeddings(self, frame: pl.DataFrame, column: str, faults: RowFaults) -> np.ndarray:
-        """Embeddings of the rows that a column names, NaN where it names none."""
-        name, (n, width) = label("embedding_rows", column), matrix_shape(self.inputs.embeddings)
-        number = numbers_in(column_of(frame, column), name, self.source.typed, faults, repr(column))
-        there = (number >= 0) & (number < n) & (number == np.floor(number))
-        reason = f"{column!r} is no row number of the embeddings, from 0 to {n - 1}"
-        faults.add(name, ~there & ~np.isnan(number), f"no row numbers of the embeddings, from 0 to {n - 1}", reason)
-        found = held(matrix_rows_at(self.inputs.embeddings, number[there].astype(np.int64)))
-        X = np.full((len(number), width), np.nan, found.dtype)
-        X[there] = found
-        return X
 
     def _check_rows(
         self, frame: pl.DataFrame, faults: RowFaults, X: np.ndarray | None, p: np.ndarray | None, counts: dict[str, int]

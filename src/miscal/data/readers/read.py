@@ -112,8 +112,7 @@ def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **opti
     judged = asked_for.kind == JUDGE
     named = with_naming(asked_for, table, columns)
     x = choose_inputs(table, columns, reserved=named.reserved, metadata=named.metadata)
-    for part, column in {"text": x.text, "embedding_rows": x.rows}.items():
-        refuse_told(part, [column], named.outcome, named.probabilities)
+    refuse_told("text", [x.text], named.outcome, named.probabilities)
     named.refuse_as_inputs(x.features)
     every = replace(table, columns=tuple(dict.fromkeys([*table.columns, *left_out])))
     there = choose_rows(every, named.columns, x, columns.where)
@@ -152,7 +151,7 @@ def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **opti
         *of_labels,
         *about_leaks,
         *(() if usual is None else (usual.note,)),
-        *unseen_note(table, inputs, {*roles.reserved, *roles.naming, *roles.answers.keys, inputs.text, inputs.rows}),
+        *unseen_note(table, inputs, {*roles.reserved, *roles.naming, *roles.answers.keys, inputs.text}),
         *stroked_dates(rows.frame, readings),
     )
     triples = _assembled(rows, f, y, roles, inputs, notes, made, seed, columns.embed_model, weights)
@@ -218,7 +217,6 @@ def _options(
         **({} if roles.positive is None else {"positive": roles.positive}),
         **({} if roles.labelling is None else {"labelling_probability": roles.labelling}),
         "embeddings": str(Path(inputs.embeddings).resolve()) if from_file else None,
-        "embedding_rows": inputs.rows,
         "features": list(inputs.features) or None,
         "metadata": list(roles.metadata),
         "names_only": [name for name in roles.names_only if roles.classes is None or name != roles.classes.predicted],

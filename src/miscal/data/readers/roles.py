@@ -326,8 +326,8 @@ def with_naming(roles: Roles, table: Table, columns: Columns) -> Roles:
     features, names_only = columns.features, columns.names_only
     # of what a judge is wrong about, every column may tell
     metadata = AUTO if roles.kind == JUDGE and not columns.metadata and features is None else columns.metadata
-    others = (shown_text(table, columns.text), columns.embedding_rows)
-    taken = roles.reserved | {name: "other" for name in others if name is not None}
+    shown = shown_text(table, columns.text)
+    taken = roles.reserved | ({} if shown is None else {shown: "other"})
     if AUTO in (metadata, names_only) and features not in (None, AUTO):
         taken |= dict.fromkeys(match(features, table.columns, taken), "features")
     only = unreserved(table.columns, taken) if names_only == AUTO else split_names(names_only)

@@ -51,9 +51,6 @@ class XSource:
     text : str, optional
         The column x is made from, or which is only shown, if there are embeddings or features.
     notes : tuple of str
-    rows : str, optional
-        The column that says which row of the embeddings belongs to a row of the table; by default they lie in the
-        table's order.
     chosen : tuple of str
         The feature columns that a person named as such; of the others, those that say nothing of a row's kind are left
         out.
@@ -64,13 +61,12 @@ class XSource:
     embeddings: Any = None
     text: str | None = None
     notes: tuple[str, ...] = ()
-    rows: str | None = None
     chosen: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of the table that are needed."""
-        return (*self.features, *(name for name in (self.text, self.rows) if name is not None))
+        return self.features if self.text is None else (*self.features, self.text)
 
     def made_of(self, path: str | None = None) -> str | list[str] | None:
         """Return what x is made of, for people: the file of embeddings at `path`, a column of text, feature columns."""
@@ -120,20 +116,16 @@ def choose_inputs(
 
     Columns of `metadata` are seen beside whatever else x is made of.
     """
-    embeddings, features, text, rows = columns.embeddings, columns.features, columns.text, columns.embedding_rows
+    embeddings, features, text = columns.embeddings, columns.features, columns.text
     if text is not None:
         find(text, table.columns, what="text")
-    if rows is not None:
-        find(rows, table.columns, what="embedding_rows")
-        if embeddings is None and (features is not None or table.embeddings is None):
-            raise InputError("embedding_rows says which row of the embeddings is a row's x: name the embeddings too")
     shown = shown_text(table, text)
     beside: tuple[str, ...] = ()
     if features is not None:
-        passed_over = reserved | {name: role for name, role in ((shown, "text"), (rows, "embedding_rows")) if name}
+        passed_over = reserved | ({} if shown is None else {shown: "text"})
         beside = every_other(table, passed_over) if features == AUTO else match(features, table.columns, passed_over)
     seen = tuple(dict.fromkeys((*beside, *metadata)))
-    known = {"text": shown, "rows": rows, "chosen": () if features == AUTO else beside}
+    known = {"text": shown, "chosen": () if features == AUTO else beside}
     if embeddings is not None:
         return XSource("embeddings", seen, embeddings=embeddings, **known)
     if beside or features == AUTO:
@@ -190,32 +182,16 @@ def choose_rows(table: Table, columns: Sequence[str], inputs: XSource, where: st
     if len(frame) == 0:
         raise InputError("the data have no rows; give one row per prediction")
     X = None
-    if inputs.rows is None and inputs.embeddings is not None:
+    if inputs.embeddings is not None:
         X = numbers_or_checked(read_matrix(inputs.embeddings))
         refuse_lengths(X.shape, len(frame))
     rows = TableRows(frame, np.arange(len(frame)), X, table.notes + inputs.notes, len(frame))
     if where is not None:
         keep, note = conditions.kept(where, frame)
         rows = replace(rows.take(keep), notes=rows.notes + ((note,) if note else ()))
-    if inputs.rows is not None:
-        rows = replace(rows, X=_pick_embeddings(inputs.embeddings, rows, inputs.rows))
     if len(rows.row) == 1:
         raise InputError(f"too few rows: got 1; at least {MIN_FIT_ROWS} are needed, one per prediction")
     return rows if rows.X is None else replace(rows, X=held_rows(rows.X))
-
-
-def _pick_embeddings(embeddings: Any, rows: TableRows, column: str) -> np.ndarray:
-    X = numbers_or_checked(read_matrix(embeddings))
-    _refuse_no_matrix(X.shape)
-    values = numbers(rows, column, label("embedding_rows", column))
-    # NaN, where the number is missing, is outside too
-    outside = ~((values >= 0) & (values < len(X)) & (values == np.floor(values)))
-    if outside.any():
-        raise InputError(
-            f"{label('embedding_rows', column)} must be row numbers of the embeddings, from 0 to {len(X) - 1}; "
-            f"{int(outside.sum())} of {len(values)} are not ({row_list(outside, rows.row)})"
-        )
-    return chosen_rows(X, values.astype(np.int64))
 
 
 def numbers_or_checked(X: Any) -> np.ndarray:
@@ -229,16 +205,8 @@ def refuse_lengths(shape: tuple[int, ...], n: int) -> None:
     if len(shape) != 2 or shape[0] != n:
         raise InputError(
             f"lengths differ: the data have {n} rows, the embeddings have shape {shape}; "
-            f"give one row of embeddings per row of data, in the same order, before any {argument('where')}, or name "
-            "the "
-            f"column that says which row of the embeddings belongs to each ({argument('embedding_rows')})"
+            f"give one row of embeddings per row of data, in the same order, before any {argument('where')}"
         )
-    _refuse_no_matrix(shape)
-
-
-def _refuse_no_matrix(shape: tuple[int, ...]) -> None:
-    if len(shape) != 2:
-        raise InputError(f"the embeddings must be a matrix of shape (m, d); their shape is {shape}")
     if shape[1] == 0:
         raise InputError(f"the embeddings have no columns: their shape is {shape}; give at least one number per row")
 
