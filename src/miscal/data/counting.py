@@ -23,9 +23,9 @@ import numpy as np
 import polars as pl
 from scipy.special import expit
 
-from miscal.base.cell_store import CellStore
 from miscal.base.errors import InputError, argument
-from miscal.base.tables import read_parquet
+from miscal.base.folders import CellStore
+from miscal.base.frames import read_parquet
 from miscal.data.merging import joined_along, pooled
 from miscal.data.relations import DATE, NUMBER, TEXT, Relation, staged
 

@@ -14,9 +14,7 @@ import numpy as np
 from miscal.base.checks import check_seed
 from miscal.base.errors import InputError
 from miscal.base.number_wording import percent
-from miscal.base.progress import progress_to
-from miscal.base.randomness import global_random_kept
-from miscal.base.threads import one_thread
+from miscal.base.threads import global_random_kept, one_thread
 from miscal.base.vocabulary import vocabulary
 from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.calibration.survey_design import average
@@ -34,6 +32,7 @@ from miscal.discovery.summarise import first_answer, first_numbers, summarise
 from miscal.discovery.summary_parts import Answer
 from miscal.discovery.tables import columns_table, field_table, findings_table
 from miscal.estimators.estimate import regimes_of
+from miscal.estimators.honest import progress_to
 from miscal.estimators.registry import estimator_class, make_estimator, uses_device
 from miscal.findings import default_epsilon
 from miscal.findings.decisions import Thresholds

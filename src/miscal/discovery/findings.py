@@ -11,7 +11,7 @@ import polars as pl
 
 from miscal.base.arrays import is_frame
 from miscal.base.checks import check_confidence, check_correct, check_lengths, check_weight
-from miscal.base.json_values import clean_text
+from miscal.base.document import clean_text
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.data.readers.in_memory import read
 from miscal.data.readers.rows import TableRows, metadata_of

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from miscal.base.document import Measure
-from miscal.base.json_values import interval, number
+from miscal.base.document import Measure, interval, number
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.scores import log_losses, mean_interval
 from miscal.data.triples import Triples

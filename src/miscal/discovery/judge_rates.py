@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from miscal.base.json_values import clean_text
+from miscal.base.document import clean_text
 from miscal.base.vocabulary import JUDGE
 from miscal.data.judged import JudgeReading, UnjudgedRows
 from miscal.data.readers.outcomes import scale_words

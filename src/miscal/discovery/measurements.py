@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from miscal.base.document import Measure
-from miscal.base.json_values import interval, number
+from miscal.base.document import Measure, interval, number
 from miscal.calibration import metrics
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.metrics.curve import curve_of

@@ -12,8 +12,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from miscal.base.errors import InputError
+from miscal.base.folders import load_state, rebuilding, save_state
 from miscal.base.frames import FrameKind
-from miscal.base.state_folder import load_state, rebuilding, save_state
 from miscal.base.vocabulary import ANSWER, Kind, check_kind
 from miscal.data.encoders import Encoder, encoder_from_state
 from miscal.data.judged import JudgeScale

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from miscal.base.json_values import plain
+from miscal.base.document import plain
 from miscal.base.number_wording import percent
 from miscal.base.vocabulary import vocabulary
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean

@@ -27,9 +27,8 @@ from miscal.base.checks import (
 )
 from miscal.base.errors import InputError
 from miscal.base.files import whole_folder
-from miscal.base.randomness import global_random_kept
-from miscal.base.state_folder import CONFIG, TENSORS
-from miscal.base.threads import n_workers
+from miscal.base.folders import CONFIG, TENSORS
+from miscal.base.threads import global_random_kept, n_workers
 from miscal.calibration.metrics import log_loss
 from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples, check_group, check_split

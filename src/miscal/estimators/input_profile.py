@@ -18,7 +18,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from miscal.base.directions import leading_eigenvectors, oriented
+from miscal.base.arrays import leading_eigenvectors, oriented
 from miscal.base.folds import row_groups
 
 Array = NDArray[np.floating]

@@ -13,7 +13,7 @@ import numpy as np
 
 from miscal.base.errors import InputError
 from miscal.base.extras import need
-from miscal.base.state_folder import load_state, rebuilding, save_state, under, with_prefix
+from miscal.base.folders import load_state, rebuilding, save_state, under, with_prefix
 from miscal.calibration.calibrators import Calibrator
 from miscal.data.triples import Triples
 from miscal.estimators.estimate import Correction, FieldEstimate

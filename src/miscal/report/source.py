@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel
 
 from miscal.base.errors import CorruptFile, FileError, command
-from miscal.base.tables import read_parquet
+from miscal.base.frames import read_parquet
 from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.discovery.run_folder import COLUMNS_FILE
 from miscal.discovery.summary import Summary, read_summary

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from miscal.base.randomness import LARGEST_SEED
+from miscal.base.threads import LARGEST_SEED
 from miscal.base.vocabulary import ANSWER, EVENT, Kind
 from miscal.data.readers.roles import Asked
 

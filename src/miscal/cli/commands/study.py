@@ -160,7 +160,7 @@ def _asked(
         if by is not None:
             raise InputError("--by names the column of models for --from, which is not given")
         return plan, given
-    from miscal.base.yaml_text import parse_yaml
+    from miscal.base.document import parse_yaml
     from miscal.study.plan_from import plan_from
 
     keys = {name: parse_yaml(value, f"--set {name}") for name, value in given.items()}

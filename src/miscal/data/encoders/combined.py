@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from miscal.base.state_folder import under, with_prefix
+from miscal.base.folders import under, with_prefix
 from miscal.data.encoders.features import FeatureColumns
 from miscal.data.encoders.protocol import Encoder, State, Unknown
 from miscal.data.triples import InputLayout

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from miscal.base.errors import CorruptFile
-from miscal.base.tables import scan_parquet
+from miscal.base.frames import scan_parquet
 from miscal.data.readers.table import Table, damage, exactly, fits, not_empty, width
 
 MAGIC = b"PAR1"

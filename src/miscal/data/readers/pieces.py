@@ -18,7 +18,7 @@ import polars as pl
 
 from miscal.base.arrays import column_of
 from miscal.base.errors import CorruptFile, FileError, InputError
-from miscal.base.tables import scan_parquet
+from miscal.base.frames import scan_parquet
 from miscal.data.readers import delimited, in_memory, jsonl, parquet, scored
 from miscal.data.readers.delimited import ends_of
 from miscal.data.readers.table import (

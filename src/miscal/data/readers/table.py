@@ -19,7 +19,7 @@ from polars import selectors
 
 from miscal.base.arrays import nearest, value_list
 from miscal.base.errors import CorruptFile, FileError, InputError, ResourceError, argument
-from miscal.base.tables import read_parquet
+from miscal.base.frames import read_parquet
 
 ROW_BYTES = 64
 """What a text or list cell is taken to need when sizes are estimated before reading."""

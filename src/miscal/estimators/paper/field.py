@@ -17,9 +17,9 @@ import numpy as np
 import torch
 
 from miscal.base.errors import InputError
+from miscal.base.folders import under, with_prefix
 from miscal.base.folds import named_units
 from miscal.base.precision import LARGEST_SINGLE, merged_columns
-from miscal.base.state_folder import under, with_prefix
 from miscal.base.threads import one_thread
 from miscal.calibration.calibrators import CALIBRATORS
 from miscal.calibration.global_map import held_out_global_map

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
-from miscal.base.directions import leading_eigenvectors, oriented
+from miscal.base.arrays import leading_eigenvectors, oriented
 from miscal.calibration.simplex_maps import class_log_losses, softmax_path
 from miscal.data.triples import InputLayout
 from miscal.estimators.auto.member import CrossFitted, State

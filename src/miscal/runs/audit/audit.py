@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from miscal.base.document import plain
 from miscal.base.errors import InputError, MismatchError, command
 from miscal.base.files import locked, replace_file
-from miscal.base.json_values import plain
 from miscal.base.number_wording import score
 from miscal.base.shown import Shown, ShowsItself
 from miscal.base.signatures import checked_call

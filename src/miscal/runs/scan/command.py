@@ -17,16 +17,15 @@ import polars as pl
 from miscal.base.document import Measure
 from miscal.base.errors import InputError, argument
 from miscal.base.files import digest, whole_folder
+from miscal.base.frames import scan_parquet
 from miscal.base.options import given, of_fields, takes
 from miscal.base.signatures import checked_call
-from miscal.base.sql_text import Dialect
-from miscal.base.tables import scan_parquet
 from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.survey_design import average
 from miscal.data.columns import split_names
 from miscal.data.counting import Answers, CellSource, Question
-from miscal.data.relations import only, open_relation, worth_staging
+from miscal.data.relations import Dialect, only, open_relation, worth_staging
 from miscal.discovery.answer import finding_sentence
 from miscal.discovery.summary_parts import Answer, CurveNumbers
 from miscal.findings.ledger import ADJUSTMENTS, LEDGER_DEFAULTS, Finding, FindingsMethod

@@ -13,7 +13,7 @@ from pydantic import FiniteFloat, NonNegativeInt
 
 from miscal.base.document import Document, Measure, Part, Text
 from miscal.base.errors import CorruptFile, FileError, MismatchError
-from miscal.base.tables import read_parquet
+from miscal.base.frames import read_parquet
 from miscal.base.vocabulary import Kind, vocabulary
 from miscal.data.counting import Member, Question
 from miscal.discovery.summary_parts import Answer, CurveNumbers

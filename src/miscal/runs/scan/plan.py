@@ -16,7 +16,7 @@ import polars as pl
 
 from miscal.base.arrays import value_list
 from miscal.base.errors import InputError, argument
-from miscal.base.tables import scan_parquet
+from miscal.base.frames import scan_parquet
 from miscal.data.columns import split_names
 from miscal.data.counting import MOST_UNITS, PERIODS, Cut, Sums, cell_of
 from miscal.data.identity_names import may_count, names_identity

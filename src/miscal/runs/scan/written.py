@@ -8,10 +8,9 @@ from pprint import pformat
 
 import numpy as np
 
-from miscal.base.sql_text import Dialect, Writer, farthest, odds_of, real, sigmoid, steps, writer_of
 from miscal.calibration.calibrators import LOGIT_CLIP
 from miscal.data.counting import Cut
-from miscal.data.relations import DATE, TEXT
+from miscal.data.relations import DATE, TEXT, Dialect, Writer, farthest, odds_of, real, sigmoid, steps, writer_of
 from miscal.runs.scan import correct_row
 from miscal.runs.scan.correction import ScanCorrection, ScanMap, ScanShift
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from miscal.base.json_values import clean_text
+from miscal.base.document import clean_text
 from miscal.base.vocabulary import Kind
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics import (
