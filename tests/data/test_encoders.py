@@ -22,7 +22,7 @@ from miscal.data.encoders import (
     text_encoder,
 )
 from miscal.data.encoders.kinds.category import FEW_CATEGORIES
-from miscal.data.encoders.sentence import default_sentence_model
+from miscal.data.encoders.texts import default_sentence_model
 from miscal.data.readers import read_triples
 from miscal.data.triples import InputLayout
 

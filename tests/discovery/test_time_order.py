@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit, logit
 
 from miscal.base.errors import InputError
-from miscal.data.periods import BLOCKS, time_blocks
+from miscal.base.folds import BLOCKS, time_blocks
 from miscal.data.readers import read_triples
 from miscal.data.triples import Triples, check_time
 from miscal.discovery.discover import discover

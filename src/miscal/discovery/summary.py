@@ -13,9 +13,9 @@ from pydantic import ConfigDict, Field, FiniteFloat, NonNegativeInt, SerializerF
 
 from miscal.base.document import Document, Measure, MeasureAgainstNull, Number, Part, Share, Text
 from miscal.base.errors import CorruptFile, FileError, MismatchError, command
+from miscal.base.folds import PERIODS
 from miscal.base.vocabulary import ANSWER, Kind
 from miscal.data.column_reading import ColumnReading
-from miscal.data.periods import PERIODS
 from miscal.data.triples import UnitSource
 from miscal.discovery.summary_parts import Answer, ClassNumbers, CurvePair, JudgeNumbers, PlainFacts, Score
 from miscal.evidence.certificates import Certificate

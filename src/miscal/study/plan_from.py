@@ -9,9 +9,9 @@ from typing import Any
 
 from miscal.base.arrays import column_of, did_you_mean
 from miscal.base.errors import FileError, InputError
+from miscal.data.readers.parquet import MANIFEST, TRIPLES
 from miscal.data.readers.pieces import open_table
 from miscal.data.readers.read import options_of
-from miscal.data.readers.scored import MANIFEST, TRIPLES
 from miscal.study.plan import READ_OPTIONS, safe_name
 
 MODEL = "model"

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 from miscal.base.errors import InputError
 from miscal.data.encoders.protocol import Embeddings
-from miscal.data.encoders.sentence import TextSentenceTransformer, default_sentence_model
-from miscal.data.encoders.tfidf import TextTfidfSvd
+from miscal.data.encoders.texts import TextSentenceTransformer, TextTfidfSvd, default_sentence_model
 
 
 @dataclass(frozen=True, eq=False)

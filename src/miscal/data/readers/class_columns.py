@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from miscal.base.arrays import as_text, column_of, row_list, value_list
 from miscal.base.checks import DROP
 from miscal.base.errors import InputError, MissingColumn, argument
-from miscal.data.class_probabilities import LEAST_CLASSES, ClassProbabilities
 from miscal.data.columns import split_names
+from miscal.data.judged import LEAST_CLASSES, ClassProbabilities
 from miscal.data.readers.matrix import matrix_rows, matrix_rows_at, matrix_shape, read_matrix
 from miscal.data.readers.names import find, guess, listed
 from miscal.data.readers.pieces import Piece, RowSource

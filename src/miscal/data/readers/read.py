@@ -22,7 +22,7 @@ from miscal.base.checks import (
 from miscal.base.errors import InputError, MismatchError, argument
 from miscal.base.folds import content_order
 from miscal.base.options import of_fields, takes
-from miscal.base.precision import JUDGED_ROWS, narrowed
+from miscal.base.precision import JUDGED_ROWS, LARGE_BYTES, in_blocks, narrowed
 from miscal.base.signatures import checked_call
 from miscal.base.threads import global_random_kept
 from miscal.base.vocabulary import ANSWER, JUDGE, KINDS, Kind, vocabulary
@@ -30,7 +30,6 @@ from miscal.data.column_reading import COORDINATE
 from miscal.data.columns import SINGLE, Columns, name_of, split_names
 from miscal.data.encoders import Combined, Embeddings, Encoder, FeatureColumns, PlacesAndColumns, text_encoder
 from miscal.data.judged import JudgeReading, UnjudgedRows
-from miscal.data.mapped import LARGE_BYTES, in_blocks
 from miscal.data.readers.answers import answers_of, one_answer
 from miscal.data.readers.candidate_groups import candidates_of
 from miscal.data.readers.class_columns import probabilities_of, with_top_label

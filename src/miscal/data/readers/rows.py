@@ -13,11 +13,11 @@ import polars as pl
 from miscal.base.arrays import DtypeError, column_of, numeric, row_list, value_list
 from miscal.base.checks import CLIP_TOLERANCE, DROP, check_confidence, check_features, non_finite_rows
 from miscal.base.errors import InputError, MissingColumn, argument
+from miscal.base.precision import chosen_rows, held_rows
 from miscal.base.vocabulary import Kind, vocabulary
 from miscal.data.columns import RowColumns
 from miscal.data.encoders import PlacesAndColumns
 from miscal.data.encoders.kinds import read_dates
-from miscal.data.mapped import chosen_rows, held_rows
 from miscal.data.readers import where as conditions
 from miscal.data.readers.matrix import read_matrix
 from miscal.data.readers.names import find, listed, match, unreserved
