@@ -12,8 +12,8 @@ from miscal.data.readers import read_triples
 from miscal.data.triples import Triples, check_time
 from miscal.discovery.discover import discover
 from miscal.discovery.estimating import fit_rows, prepare
-from miscal.discovery.evidence import evidence_of
 from miscal.discovery.findings import write_ledger
+from miscal.discovery.fitted_rows import evidence_of
 from miscal.discovery.measurements import MOST_PERIODS, periods_of
 from miscal.discovery.summarise import claim_of
 from miscal.report.row_wording import row_words

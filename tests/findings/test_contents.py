@@ -11,9 +11,8 @@ from scipy.stats import fisher_exact
 
 from miscal.data.triples import Triples
 from miscal.findings import contents_of, enrichment
-from miscal.findings.enrichment import Column, Label, encode, enrich, odds_ratio
-from miscal.findings.keywords import keywords
-from miscal.findings.settings import SETTINGS
+from miscal.findings.enrichment import Column, Label, encode, enrich, keywords, odds_ratio
+from miscal.findings.residuals import SETTINGS
 
 PART = np.repeat([0, 1, -1], [100, 100, 200])
 

@@ -4,7 +4,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from miscal.scoring import Question
-from miscal.scoring.candidates import encode, split_joint
+from miscal.scoring.engine import encode, split_joint
 from miscal.scoring.questions import PreferencePair, pair_items, question_items
 
 IDS = st.lists(st.integers(0, 3), max_size=6)

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from miscal.base.errors import InputError, ResourceError
 from miscal.scoring import FakeModel
-from miscal.scoring.candidates import Encoded
-from miscal.scoring.engine import Runner, ran_out_of_memory
+from miscal.scoring.engine import Encoded, Runner, ran_out_of_memory
 from miscal.scoring.forward import Evaluated
 from miscal.scoring.scorer import plan
 

@@ -21,8 +21,8 @@ from miscal.calibration.survey_design import average
 from miscal.data.splits import sample_size
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import fit_rows, prepare, unseen_columns
-from miscal.discovery.evidence import ALL, TIME, Evidence, evidence_of, refuse_learned_scale, refuse_time
 from miscal.discovery.findings import write_ledger
+from miscal.discovery.fitted_rows import ALL, TIME, Evidence, evidence_of, refuse_learned_scale, refuse_time
 from miscal.discovery.layout import MapMethod, Picture, check_layout
 from miscal.discovery.progress import Clock, Progress, expected_seconds
 from miscal.discovery.run import RunContent

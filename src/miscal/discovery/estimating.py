@@ -15,8 +15,7 @@ from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.data.copies import copies
 from miscal.data.splits import check_trainable, draw_rows, in_canonical_order, kept_together, split_rows, straddling
 from miscal.data.triples import FoundUnits, Triples
-from miscal.discovery.evidence import TEST, TIME, Evidence, check_first_block
-from miscal.discovery.fitted_rows import BlankedRows, FittedRows
+from miscal.discovery.fitted_rows import TEST, TIME, BlankedRows, Evidence, FittedRows, check_first_block
 from miscal.discovery.units import with_units
 from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField

@@ -17,8 +17,7 @@ from miscal.data.readers.in_memory import read
 from miscal.data.readers.rows import TableRows, metadata_of
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
-from miscal.discovery.evidence import ALL, TEST, TIME
-from miscal.discovery.fitted_rows import FittedRows
+from miscal.discovery.fitted_rows import ALL, TEST, TIME, FittedRows
 from miscal.discovery.several_classes import ClassRun
 from miscal.evidence.settings import EVIDENCE_DEFAULTS
 from miscal.findings.ledger import (

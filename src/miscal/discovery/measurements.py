@@ -23,8 +23,7 @@ from miscal.calibration.metrics.inference import DRAWS, smece_of
 from miscal.calibration.metrics.scores import log_losses, mean_of_values, squared_errors
 from miscal.calibration.survey_design import average, correlation, spread
 from miscal.data.triples import FoundUnits
-from miscal.discovery.evidence import TIME
-from miscal.discovery.fitted_rows import FittedRows
+from miscal.discovery.fitted_rows import TIME, FittedRows
 from miscal.discovery.summary import (
     Comparison,
     Curves,

@@ -17,7 +17,7 @@ from miscal.data.readers.matrix import TENSOR
 from miscal.data.readers.provenance import EMBEDDINGS_FILE, ROWS_FILE, found_in
 from miscal.data.readers.table import own_parquet
 from miscal.data.triples import FoundUnits, Triples
-from miscal.discovery.evidence import TEST, TIME
+from miscal.discovery.fitted_rows import TEST, TIME
 from miscal.discovery.layout import MAP_FILE, Picture
 from miscal.discovery.run_folder import CLASS_FINDINGS_FILE, CLASSES_FILE, COLUMNS_FILE, check_seal, seal
 from miscal.discovery.saved_model import SavedModel, load_clusters, load_model, save_clusters

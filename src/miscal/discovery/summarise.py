@@ -22,8 +22,7 @@ from miscal.data.triples import SPLITS, Triples
 from miscal.discovery import measurements
 from miscal.discovery.alarms import alarms, copy_alarms, leak_alarms, plain_facts, say_little
 from miscal.discovery.answer import answer_of, worded
-from miscal.discovery.evidence import ALL, TEST, TIME
-from miscal.discovery.fitted_rows import FittedRows, costs
+from miscal.discovery.fitted_rows import ALL, TEST, TIME, FittedRows, costs
 from miscal.discovery.judge_rates import judge_numbers
 from miscal.discovery.measurements import over_time
 from miscal.discovery.several_classes import ClassRun, class_numbers

@@ -9,9 +9,8 @@ from pathlib import Path
 from miscal.base.number_wording import spoken
 from miscal.base.shown import WIDTH, escaped, markdown_table
 from miscal.base.vocabulary import Vocabulary, vocabulary
-from miscal.discovery.answer import helps
+from miscal.discovery.answer import helps, rate_sentence
 from miscal.discovery.summary import Summary
-from miscal.discovery.wording import rate_sentence
 from miscal.findings.verdict import in_points
 from miscal.report.groups import Group, all_rows, first_groups
 from miscal.report.opening import MOST_LINES, aligned, filled, opening_lines, short_facts

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from miscal.base.number_wording import percent, spoken, threshold_text
-from miscal.discovery.wording import rate_sentence
+from miscal.discovery.answer import rate_sentence
 from miscal.findings.ledger.values import FINDING
 from miscal.report.brief import WIDER
 from miscal.report.formatting import count, p_value, size

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from miscal.scoring.fake import FakeModel
+    from miscal.scoring.engine import FakeModel
     from miscal.scoring.huggingface import HuggingFaceModel
     from miscal.scoring.model_source import ModelSpec
     from miscal.scoring.questions import PreferencePair, Question

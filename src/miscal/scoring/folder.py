@@ -20,8 +20,7 @@ from miscal.base.files import check_target, digest, disk_errors, has_digest, loc
 from miscal.base.folders import CellStore
 from miscal.base.frames import read_parquet
 from miscal.base.workers import InProcess, Processes, Workers
-from miscal.scoring.candidates import encode
-from miscal.scoring.engine import BatchResult, LanguageModel
+from miscal.scoring.engine import BatchResult, LanguageModel, encode
 from miscal.scoring.model_source import ModelSpec
 from miscal.scoring.questions import Item
 from miscal.scoring.scorer import assemble, batch_results, plan

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from miscal.scoring.candidates import Encoded
-from miscal.scoring.engine import Evaluated
+from miscal.scoring.engine import Encoded, Evaluated
 
 NORM_ROWS = 64
 """Rows of logits widened to float32 at a time: all of them would take the memory of the logits three times over."""

@@ -14,8 +14,7 @@ from typing import Any, TypeVar
 import torch
 
 from miscal.base.errors import FileError, InputError, MiscalError, ResourceError, TrustError
-from miscal.scoring.candidates import Encoded
-from miscal.scoring.engine import Evaluated, ran_out_of_memory
+from miscal.scoring.engine import Encoded, Evaluated, ran_out_of_memory
 from miscal.scoring.forward import Picker, evaluate
 from miscal.scoring.model_source import (
     ATTEMPTS,

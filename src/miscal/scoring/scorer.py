@@ -17,8 +17,7 @@ from miscal.base.arrays import SHOWN
 from miscal.base.errors import InputError
 from miscal.base.workers import InProcess, Processes, Workers, WorkItem, choose_workers
 from miscal.data.triples import Triples
-from miscal.scoring.candidates import Encoded, encode
-from miscal.scoring.engine import BatchResult, LanguageModel, Runner
+from miscal.scoring.engine import BatchResult, Encoded, LanguageModel, Runner, encode
 from miscal.scoring.model_source import ModelSpec
 from miscal.scoring.questions import (
     DEFAULTS,

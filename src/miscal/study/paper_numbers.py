@@ -11,7 +11,7 @@ from functools import cache
 from itertools import product
 from typing import Any, NamedTuple
 
-from miscal.scoring.registry import BASE_MODELS
+from miscal.scoring.model_source import BASE_MODELS
 from miscal.study import paper48
 from miscal.study.plan import StudyPair, StudyPlan
 from miscal.study.plan_file import read_plan

@@ -11,7 +11,7 @@ from miscal.base.errors import CorruptFile, MismatchError
 from miscal.base.folders import CONFIG, TENSORS, load_state, rebuilding, save_state
 from miscal.calibration.simplex_maps import SIMPLEX_MAPS, log_probabilities
 from miscal.estimators.simplex.correction import SimplexCorrection, fit_simplex
-from miscal.estimators.simplex.trees import TreeShift
+from miscal.estimators.simplex.shifts import TreeShift
 
 from .test_correction import world
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from miscal.cli.options import Form, draws_blocks
-from miscal.runs.scan.options import ScanOptions
+from miscal.runs.settings import ScanOptions
 
 Source = Annotated[
     str | None,

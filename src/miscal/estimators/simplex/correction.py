@@ -36,8 +36,16 @@ from miscal.calibration.simplex_maps import (
 )
 from miscal.data.triples import InputLayout
 from miscal.estimators.auto.member import CrossFitted, State
-from miscal.estimators.simplex.shifts import ClassRows, Floats, Ints, LinearShift, Shift, crossfit_linear
-from miscal.estimators.simplex.trees import TreeShift, crossfit_trees
+from miscal.estimators.simplex.shifts import (
+    ClassRows,
+    Floats,
+    Ints,
+    LinearShift,
+    Shift,
+    TreeShift,
+    crossfit_linear,
+    crossfit_trees,
+)
 
 METHODS = ("auto", "global")
 

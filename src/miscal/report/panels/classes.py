@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from miscal.base.vocabulary import Vocabulary
+from miscal.discovery.answer import confusion_sentence, words_of
 from miscal.discovery.summary_parts import ClassEvent
-from miscal.discovery.wording import confusion_sentence, words_of
 from miscal.findings.ledger import Finding
 from miscal.findings.verdict import fate_words
 from miscal.report.drawing import LINEAR_AXES, Dot, ProbabilityAxes, log_odds_axes

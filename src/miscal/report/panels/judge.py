@@ -3,8 +3,8 @@
 from typing import Any, NamedTuple
 
 from miscal.base.number_wording import percent
+from miscal.discovery.answer import LACKING, rate_sentence, scale_sentence
 from miscal.discovery.summary_parts import Rate
-from miscal.discovery.wording import LACKING, rate_sentence, scale_sentence
 from miscal.report.source import Source
 
 HEADS = {"rate": "People would approve", "judge": "The judge says"}

@@ -25,7 +25,7 @@ from miscal.data.relations import DATE, NUMBER, TEXT, Relation, day_counts, leve
 from miscal.findings.ledger import LEDGER_DEFAULTS
 from miscal.findings.ledger.bins import bins_of
 from miscal.findings.ledger.cells import CellPlan, wide
-from miscal.runs.scan.options import ScanOptions
+from miscal.runs.settings import ScanOptions
 
 STRATA, STRATUM_ROWS = 128, 64
 """Strata of the probability at most, and rows of each on average at least."""
