@@ -16,7 +16,7 @@ from miscal.discovery.findings import write_ledger
 from miscal.discovery.fitted_rows import evidence_of
 from miscal.discovery.measurements import MOST_PERIODS, periods_of
 from miscal.discovery.summarise import claim_of
-from miscal.report.row_wording import row_words
+from miscal.report.texts import row_words
 
 pytestmark = pytest.mark.whole
 

@@ -4,7 +4,7 @@ import json
 
 from miscal.base.vocabulary import vocabulary
 from miscal.discovery.summary import Measure, Summary
-from miscal.report.printed import finding_words
+from miscal.report.brief import finding_words
 
 
 def test_a_finding_whose_size_has_no_interval_gets_no_empty_brackets(make_run):

@@ -72,7 +72,7 @@ class Run(ShowsItself):
         return "\n".join(brief_lines(self.summary, self.path))
 
     def _repr_html_(self) -> str:
-        from miscal.report.notebook import notebook
+        from miscal.report.page import notebook
 
         return notebook(self.summary)
 

@@ -17,8 +17,8 @@ from miscal.discovery.summary_parts import ClassEvent
 from miscal.discovery.tables import ColumnTable, tables_of
 from miscal.findings.ledger import ColumnValue
 from miscal.findings.ledger.values import EXPLAINED
+from miscal.report.brief import finding_words
 from miscal.report.formatting import MINUS, THIN, bounds, decimals_for, percent, points, ratio
-from miscal.report.printed import finding_words
 from miscal.report.texts import begin, clean
 
 LONGEST = 36

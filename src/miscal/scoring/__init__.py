@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from miscal.scoring.scorer import score
 
 _HOMES = {
-    "FakeModel": "fake",
+    "FakeModel": "engine",
     "HuggingFaceModel": "huggingface",
     "ModelSpec": "model_source",
     "PreferencePair": "questions",

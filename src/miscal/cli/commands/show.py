@@ -34,8 +34,7 @@ def command(run_dir: RunDir, form: Form, by: By = None, name: Class = None, colu
         raise InputError("give one of --by COL, --class NAME and --columns")
     if by is None and name is None:
         from miscal.discovery.summary import read_summary
-        from miscal.report.brief import brief_lines, brief_markdown
-        from miscal.report.printed import column_lines
+        from miscal.report.brief import brief_lines, brief_markdown, column_lines
 
         summary, folder = read_summary(run_dir), Path(run_dir)
         lines = column_lines(summary) if columns else brief_lines(summary, folder, every=True, bars=draws_blocks())

@@ -1,4 +1,4 @@
-"""Shifts of the log-probabilities of several classes: by a regression on the inputs and on the likeliest class, or trees.
+"""Shifts of the log-probabilities of several classes: regressed on the inputs and the likeliest class, or trees.
 
 The likeliest class says who is taken for whom: where a model answers cat, the animal may be a dog more often than the
 probability of dog says, and where it answers owl less often, while a map of the probabilities alone gives every row of
