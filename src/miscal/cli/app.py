@@ -9,22 +9,22 @@ import typer
 from miscal.cli.options import with_options
 
 COMMANDS = {
-    "demo": "demo",
+    "demo": "discover",
     "discover": "discover",
-    "calibrate": "calibrate",
-    "audit": "audit",
-    "compare": "compare",
-    "monitor": "monitor",
-    "report": "report",
-    "scan": "scan",
-    "show": "show",
-    "score": "score",
-    "import": "import_",
-    "export": "export",
-    "synthetic": "synthetic",
+    "calibrate": "discover",
+    "audit": "runs",
+    "compare": "runs",
+    "monitor": "runs",
+    "report": "runs",
+    "scan": "discover",
+    "show": "runs",
+    "score": "answers",
+    "import": "answers",
+    "export": "runs",
+    "synthetic": "study",
     "study": "study",
 }
-"""Command: its module in ``cli.commands``."""
+"""Command: its module in ``cli.commands``, where it is the function of its name."""
 
 _PLAIN: dict[str, Any] = {"add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False}
 """How every application is made."""
@@ -61,7 +61,8 @@ def build() -> typer.Typer:
 
 
 def _command(name: str) -> Callable:
-    return with_options(import_module(f"miscal.cli.commands.{COMMANDS[name]}").command)
+    module = import_module(f"miscal.cli.commands.{COMMANDS[name]}")
+    return with_options(getattr(module, "import_" if name == "import" else name))
 
 
 def _root(

@@ -22,6 +22,7 @@ OutTable = Annotated[
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the run folder if it exists.")]
 OverwriteTable = Annotated[bool, typer.Option("--overwrite", help="Replace the table if it exists.")]
+Dialect = Annotated[Literal["ansi", "spark"], typer.Option("--dialect", help="How names are quoted in SQL.")]
 Engine = Literal["local", "ray"]
 
 
