@@ -104,8 +104,6 @@ def test_a_state_of_another_version_is_refused(folder, monkeypatch, change, reme
         folders.load_state(folder, "test")
 
 
-pytestmark = pytest.mark.whole
-
 NAMES = ["first", "second", "third"]
 ENDINGS = (".rows", ".json", ".more")
 
@@ -123,6 +121,7 @@ def content(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
+@pytest.mark.whole
 @given(name=st.sampled_from(NAMES), ending=st.sampled_from(ENDINGS), kept=st.integers(-1, 8), data=st.data())
 def test_what_a_kill_or_damage_leaves_costs_one_cell_and_no_byte(name, ending, kept, data):
     with tempfile.TemporaryDirectory() as folder:
@@ -141,6 +140,7 @@ def test_what_a_kill_or_damage_leaves_costs_one_cell_and_no_byte(name, ending, k
         assert content(store.folder) == whole
 
 
+@pytest.mark.whole
 def test_a_record_is_written_last(tmp_path):
     def stopped(path):
         raise KeyboardInterrupt
@@ -152,6 +152,7 @@ def test_a_record_is_written_last(tmp_path):
     assert store.find("first") is None
 
 
+@pytest.mark.whole
 def test_a_folder_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "cells").write_text("a file")
     with pytest.raises(FileError, match=r"folder .*cells"):

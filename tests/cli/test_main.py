@@ -43,9 +43,9 @@ NEW_ROWS = ["calibrate", "monitor"]
 SPEAK_TO = {
     **{f"runs/{one}": [one] for one in ("audit", "compare", "monitor", "show")},
     **{f"data/readers/{one}.py": NEW_ROWS for one in ("delimited", "new_rows")},
-    "runs/correct": ["calibrate"], "data/readers/row_faults.py": ["calibrate", "monitor"], "scoring": ["score"],
+    "runs/correct": ["calibrate"], "scoring": ["score"],
     "study": ["study"], "study/synthetic": ["synthetic"], "data/importers": ["import"], "discovery": ["discover"],
-    "data/readers/rows.py": ["discover"],
+    "data/readers/rows.py": ["discover", *NEW_ROWS],
 }  # fmt: skip
 """Parts of the source whose errors are of these commands."""
 

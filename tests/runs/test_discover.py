@@ -22,7 +22,7 @@ from miscal.cli import main
 from miscal.cli.app import build
 from miscal.data.columns import Columns
 from miscal.data.readers import open_table
-from miscal.data.readers.where import columns_of
+from miscal.data.readers.names import columns_of
 from miscal.data.triples import Triples
 from miscal.discovery import layout
 from miscal.discovery.run import GivenRows, RunContent

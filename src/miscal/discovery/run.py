@@ -13,9 +13,8 @@ from miscal.base.arrays import column_of
 from miscal.base.errors import MismatchError
 from miscal.data.readers import Table, open_table, reread
 from miscal.data.readers.in_memory import accepts, collected
-from miscal.data.readers.matrix import TENSOR
 from miscal.data.readers.provenance import EMBEDDINGS_FILE, ROWS_FILE, found_in
-from miscal.data.readers.table import own_parquet
+from miscal.data.readers.table import TENSOR, own_parquet
 from miscal.data.triples import FoundUnits, Triples
 from miscal.discovery.fitted_rows import TEST, TIME
 from miscal.discovery.layout import MAP_FILE, Picture

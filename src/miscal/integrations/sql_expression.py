@@ -16,7 +16,7 @@ from miscal.data.relations import Dialect, Writer, farthest, odds_of, sigmoid, s
 from miscal.discovery.run import read_run
 from miscal.discovery.saved_model import SavedModel, load_model
 from miscal.estimators.shifts import Shift, ShiftField
-from miscal.runs.scan.of_run import ReadableCorrection, readable_correction
+from miscal.runs.scan.correction import ReadableCorrection, readable_correction
 from miscal.runs.scan.written import as_sql
 
 

@@ -148,8 +148,8 @@ def _with_encoder(triples: Triples) -> Triples:
 def _kept(given: Given, triples: Triples) -> GivenRows:
     """Return what a folder must keep of the rows that were in memory."""
     from miscal.data.readers import open_table
-    from miscal.data.readers.matrix import read_matrix
     from miscal.data.readers.rows import numbers_or_checked
+    from miscal.data.readers.table import read_matrix
     from miscal.discovery.run import GivenRows
 
     memory = triples.source.get("in_memory", {})

@@ -85,7 +85,7 @@ def choose_batch_workers(
 
 
 def _local_workers(workers: int | None, device: str) -> Workers:
-    from miscal.scoring.weights import visible_gpus
+    from miscal.scoring.forward import visible_gpus
 
     gpus = visible_gpus()
     remedy = "give smaller --batch-tokens"

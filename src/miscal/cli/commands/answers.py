@@ -7,8 +7,8 @@ import typer
 
 from miscal.base.number_wording import decimal
 from miscal.base.options import parameter
+from miscal.cli.app import OverwriteTable
 from miscal.cli.exit_status import Stopped
-from miscal.cli.options import OverwriteTable
 from miscal.data.importers import tool_names
 from miscal.scoring.options import ScoringOptions
 

@@ -10,7 +10,7 @@ import typer
 from miscal.base.errors import InputError
 from miscal.base.options import given
 from miscal.base.vocabulary import Vocabulary, vocabulary
-from miscal.cli.options import DataFile, Dialect, Engine, Form, OutTable, Overwrite, OverwriteTable, draws_blocks
+from miscal.cli.app import DataFile, Dialect, Engine, Form, OutTable, Overwrite, OverwriteTable, draws_blocks
 from miscal.data.columns import Columns, NewColumns
 from miscal.runs.settings import DiscoverySettings, ScanOptions
 

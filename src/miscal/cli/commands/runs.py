@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from miscal.base.options import given, number, parameter
+from miscal.cli.app import Dialect, Form, OverwriteTable, RunDir, draws_blocks
 from miscal.cli.exit_status import ALARM, DONE
-from miscal.cli.options import Dialect, Form, OverwriteTable, RunDir, draws_blocks
 from miscal.data.columns import NewColumns
 from miscal.runs.settings import DiscoverySettings
 

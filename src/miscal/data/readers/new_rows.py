@@ -22,25 +22,26 @@ from miscal.data.columns import OF_OUTCOMES, NewColumns, split_names
 from miscal.data.encoders import Combined, Encoder, FeatureColumns, Unknown
 from miscal.data.encoders.features import blank_rows
 from miscal.data.judged import JudgeScale
-from miscal.data.readers import where as conditions
 from miscal.data.readers.class_columns import ClassColumns, ModelClasses, classes_of
-from miscal.data.readers.matrix import matrix_rows, matrix_shape
-from miscal.data.readers.names import find, guess, listed, match
+from miscal.data.readers.names import columns_of, decide, find, guess, listed, match
 from miscal.data.readers.outcomes import new_scores
 from miscal.data.readers.pieces import Piece, RowSource, open_pieces
 from miscal.data.readers.provenance import content_digest
 from miscal.data.readers.roles import Asked
-from miscal.data.readers.row_faults import RowFaults, lists_not_finite, numbers_in, refuse_other_unit
 from miscal.data.readers.rows import (
+    RowFaults,
     TableRows,
     XSource,
     choose_inputs,
     encoder_values,
     label,
+    lists_not_finite,
+    numbers_in,
     numbers_or_checked,
     refuse_lengths,
+    refuse_other_unit,
 )
-from miscal.data.readers.table import nan_as_null
+from miscal.data.readers.table import matrix_rows, matrix_shape, nan_as_null
 
 
 def can_be_blank(names: str | Sequence[str], encoder: Encoder) -> tuple[str, ...]:
@@ -267,7 +268,7 @@ class NewSource:
         self, piece: Piece
     ) -> tuple[pl.DataFrame, RowFaults, np.ndarray | None, np.ndarray | None, dict[str, int], str]:
         """Columns, embeddings and a matrix of probabilities, of the rows of a piece that meet the condition."""
-        asked = () if self.where is None else conditions.columns_of(self.where, self.source.columns)
+        asked = () if self.where is None else columns_of(self.where, self.source.columns)
         named = [self.confidence] if self.classes is None else self.classes.columns
         names = dict.fromkeys([*named, *self.inputs.columns, *asked])
         there = [name for name in names if name not in self._absent]
@@ -277,7 +278,7 @@ class NewSource:
         kept = np.full(len(frame), True)
         if self.where is not None:
             typed = frame if self.source.typed else self.source.load(piece, asked, typed=True)
-            kept, counts["undecided"] = conditions.decide(self.where, nan_as_null(typed))
+            kept, counts["undecided"] = decide(self.where, nan_as_null(typed))
             frame, row = frame.filter(kept), row[kept]
         faults, X = RowFaults(row), None
         if self.inputs.kind == "embeddings":
@@ -425,7 +426,7 @@ def open_new_rows(
     reserved = dict.fromkeys(several.columns, "probabilities") if several else {str(column): "confidence"}
     inputs = needed(opened, encoder, own, blank, reserved, columns)
     if columns.where is not None:
-        conditions.columns_of(columns.where, opened.columns)
+        columns_of(columns.where, opened.columns)
     if inputs.kind == "embeddings" and not isinstance(inputs.embeddings, (str, Path)):
         inputs = replace(inputs, embeddings=numbers_or_checked(inputs.embeddings))
     encoder = encoder.taking_as_blank(blank) if blank else encoder  # type: ignore[attr-defined]

@@ -39,9 +39,9 @@ from miscal.data.readers.outcomes import ReadJudge, outcomes, read_judge
 from miscal.data.readers.pieces import open_table
 from miscal.data.readers.provenance import fingerprints, refuse_changed
 from miscal.data.readers.roles import NO_GROUPS, Roles, groups_of, roles_of, times_of, with_naming
-from miscal.data.readers.row_faults import RowFaults
 from miscal.data.readers.rows import (
     AUTO,
+    RowFaults,
     TableRows,
     XSource,
     add_invalid_inputs,

@@ -27,9 +27,8 @@ from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples
 from miscal.estimators.estimate import Correction, FieldEstimate
 from miscal.estimators.kernel import nearest
-from miscal.estimators.paper.device import device_of
 from miscal.estimators.paper.grid import LAMBDAS, SIGMAS, check_grid, search
-from miscal.estimators.paper.phi import MAX_EPOCHS, PATIENCE, Representation, TrainingData
+from miscal.estimators.paper.phi import MAX_EPOCHS, PATIENCE, Representation, TrainingData, device_of
 from miscal.estimators.paper.readout import SUPPORT, Readout, choose_alpha, range_aware
 
 BANK_SIZE = 20_000

@@ -6,9 +6,23 @@ groups is in :mod:`miscal.findings.ledger.groups`.
 """
 
 from miscal.findings.conditions.column_kinds import Cycle, Levels, Missing, Period, Span, Trend, Value
-from miscal.findings.conditions.composition import Alike, Composition, Mixed, Mostly, TermShare, described, phrase
 from miscal.findings.conditions.condition import KINDS, TEXT, Condition, Frame, Stored, read_condition
-from miscal.findings.conditions.other_kinds import AnyOf, Both, Cluster, Cut, NoneOf, Several, Term
+from miscal.findings.conditions.other_kinds import (
+    Alike,
+    AnyOf,
+    Both,
+    Cluster,
+    Composition,
+    Cut,
+    Mixed,
+    Mostly,
+    NoneOf,
+    Several,
+    Term,
+    TermShare,
+    described,
+    phrase,
+)
 
 __all__ = [
     "KINDS",

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 import numpy as np
 
 from miscal.data.encoders.kinds.category import CategoryColumn, OrderedColumn
-from miscal.data.encoders.kinds.date import DateColumn, read_dates
-from miscal.data.encoders.kinds.number import NumberColumn, VectorColumn
+from miscal.data.encoders.kinds.number import DateColumn, NumberColumn, VectorColumn, read_dates
 
 if TYPE_CHECKING:
     import polars as pl
