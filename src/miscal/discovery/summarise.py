@@ -31,9 +31,8 @@ from miscal.discovery.summary_parts import Answer
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.registry import estimator_class
 from miscal.evidence.blocks import needed
-from miscal.evidence.certificates import Certificate, certificate
+from miscal.evidence.certificates import Certificate, certificate, drift, drift_warning
 from miscal.evidence.conditional import rare_values_warning
-from miscal.evidence.drift import drift, drift_warning
 from miscal.evidence.kernel_score import SmoothedResiduals, smoothed_residuals
 from miscal.evidence.limits import NOTHING_CLAIMED
 from miscal.evidence.power import detectable_places

@@ -17,7 +17,7 @@ from miscal.discovery.run import read_run
 from miscal.discovery.saved_model import SavedModel, load_model
 from miscal.estimators.shifts import Shift, ShiftField
 from miscal.runs.scan.correction import ReadableCorrection, readable_correction
-from miscal.runs.scan.written import as_sql
+from miscal.runs.scan.document import as_sql
 
 
 @dataclass(frozen=True)

@@ -45,10 +45,11 @@ from miscal.runs.scan.document import (
     LeftOut,
     ScanColumn,
     ScanSummary,
+    as_python,
+    as_sql,
     read_cells,
 )
 from miscal.runs.scan.plan import checked_rows, found_units, named_columns, plan_of, sums_of
-from miscal.runs.scan.written import as_python, as_sql
 from miscal.runs.settings import ScanOptions
 
 FILES = (CELLS, SUMMARY, CORRECTION, SQL, PYTHON, PAGE)
