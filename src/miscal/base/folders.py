@@ -23,7 +23,7 @@ import numpy as np
 from miscal.base.errors import CorruptFile, FileError, InputError, MismatchError, TrustError, command
 from miscal.base.files import digest, disk_errors, has_digest, replace_file, write_whole
 
-VERSION = 3
+VERSION = 4
 CONFIG, TENSORS = "config.json", "tensors.safetensors"
 _REMEDY = f"save the model again, with {command('discover')}"
 

@@ -33,7 +33,7 @@ class ColumnReading:
     leak_with : str or None
         The other column, where the leak is that of a pair.
     role : str or None
-        'features', 'metadata' (part of x and names findings) or 'names only'; None in runs of earlier versions.
+        'features', 'metadata' (part of x and names findings) or 'names only'.
     needed : bool
         Whether new rows need it to be corrected.
     cost_if_missing : Measure or None
@@ -46,7 +46,7 @@ class ColumnReading:
         'ranking' (the area under the ROC curve by this column alone), 'entropy' (the share of the outcome's entropy
         given the confidence that it takes away), 'blanks' (all its blanks have one outcome; the chance of that by the
         confidences), or of a pair with `leak_with` 'equality', 'cells' (the values of both) or 'difference' (the area
-        by these). None where `leak` is, and in runs of earlier versions.
+        by these). None where `leak` is.
     """
 
     name: str

@@ -286,8 +286,8 @@ def finding_sentence(finding: Finding, words: Vocabulary) -> str:
 
 def _action(summary: Summary, words: Vocabulary) -> str:
     """Say what to do: check the data, use the correction or not, or label more rows."""
-    plain, high = summary.plain, (summary.plain.ranking.interval or (None, None))[1]
-    if (high is not None and high < 0.5) or (plain.far and not _ranks_well(summary)):
+    plain, (low, high) = summary.plain, summary.plain.ranking.interval or (None, None)
+    if (high is not None and high < 0.5) or (plain.far and not (low is not None and low > 0.5)):
         both = _column(summary, "confidence", words.probability), _column(summary, "correct", "the outcome")
         return f"Check that {both[0]} and {both[1]} are the right columns, and not reversed."
     if plain.copies > 1:
@@ -394,11 +394,6 @@ def _would_have_shown(summary: Summary) -> float | None:
     halves = [one.average for one in summary.certificate.detectable_learned if one.place == "halves"]
     known = [one for one in (summary.certificate.detectable, *halves) if one is not None]
     return max(known, default=None)
-
-
-def _ranks_well(summary: Summary) -> bool:
-    low = (summary.plain.ranking.interval or (None, None))[0]
-    return low is not None and low > 0.5
 
 
 def _column(summary: Summary, part: str, usual: str) -> str:

@@ -79,8 +79,7 @@ class RunContent:
         estimates E[y - f], in [-1, 1]: positive means under-confident.
     `picture`: the map of the rows (a sample, if there are many), for the report, or what it is drawn from; `summary`
         says of a map how it was made once it is drawn.
-    `findings`, `columns`: ``findings.parquet`` and ``columns.parquet``; the latter without rows where the run was made
-        before there was such a file.
+    `findings`, `columns`: ``findings.parquet`` and ``columns.parquet``.
     `path`: the folder; None where there is none yet.
 
     The others are those of a run made in this process: what corrects new rows, how inputs were clustered, `values` of
@@ -157,8 +156,7 @@ class RunContent:
     def _with_units(self, rows: Triples) -> Triples:
         """Return rows that know what the run counted them by; those that it left out are units of their own."""
         found = self.summary.units
-        # runs of earlier versions counted rows
-        if found is None or "unit" not in self.table.columns or self.table["unit"].null_count():
+        if found is None or self.table["unit"].null_count():
             return rows
         unit = self.table["unit"].max() + 1 + np.arange(len(rows))
         unit[np.searchsorted(rows.row, self.table["row"].to_numpy())] = self.table["unit"].to_numpy()

@@ -196,8 +196,8 @@ class InputProfile:
 
     @classmethod
     def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
-        """Rebuild from :meth:`state`; in models of earlier versions everything was seen."""
-        return cls(**arrays, **{**content, "unseen": tuple(content.get("unseen", ()))})
+        """Rebuild from :meth:`state`."""
+        return cls(**arrays, **{**content, "unseen": tuple(content["unseen"])})
 
 
 def learn_profile(

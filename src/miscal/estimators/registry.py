@@ -219,7 +219,7 @@ class SavedEstimator:
     n_features : int
         Columns of X.
     inputs : InputProfile or None
-        What they looked like; None of models of earlier versions.
+        What they looked like; None where they were too few.
     feature_names : tuple of str or None
         Names of the columns of X, where they had any.
     """
@@ -246,8 +246,7 @@ class SavedEstimator:
     def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
         """Rebuild it from what :meth:`state` returned."""
         fitted = estimator_class(content["method"]).from_state(content["field"], arrays)
-        # models of earlier versions have neither
-        inputs, names = content.get("inputs"), content.get("feature_names")
+        inputs, names = content["inputs"], content["feature_names"]
         profile = None if inputs is None else InputProfile.from_state(inputs, under("inputs", arrays))
         names = None if names is None else tuple(names)
         return cls(content["method"], fitted, int(content["n_features"]), profile, names)

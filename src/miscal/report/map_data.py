@@ -81,13 +81,15 @@ def map_payload(source: Source) -> dict[str, Any]:
     # two more than are shown, as shares of 1
     fine = decimals + 3
     step = min(EPSILON, source.epsilon or EPSILON)
+    hidden = table["hidden_regime"].to_list()
     fields = {key: rounded(table[key].to_list(), fine) for key in legend.FIELD_NAMES if key in table.columns}
     return {
         "n": table.height,
         "grid": GRID,
         "legend": legend.for_program(source.regime_names, source.terms),
         "decimals": decimals,
-        "first": first_field(source, fields),
+        # the map is for what no reliability diagram shows; where all rows are over-confident, delta has one colour
+        "first": "hidden" if "hidden" in fields and source.summary.field.structure else "delta",
         "fields": fields,
         "limits": {key: colour_limit(values, step) for key, values in fields.items()},
         "panes": panes(source, table),
@@ -97,30 +99,11 @@ def map_payload(source: Source) -> dict[str, Any]:
         "correct": [None if v is None else int(v) for v in table["correct"].to_list()],
         "split": coded(table["split"].to_list()),
         "regime": [legend.regime_code(v) for v in table["regime"].to_list()],
-        "hidden_regime": _codes(table, "hidden_regime"),
+        "hidden_regime": [legend.regime_code(v) for v in hidden] if any(hidden) else None,
         "text": texts(table),
         "meta": columns,
         "left_off": left_off,
     }
-
-
-def first_field(source: Source, fields: Mapping[str, Sequence[float | None]]) -> str:
-    """Return the field that the map is coloured by at first: the hidden one, where the run claims one.
-
-    What no reliability diagram shows is what the map is for; where a model is over-confident everywhere, the whole
-    field has one colour.
-    """
-    return "hidden" if "hidden" in fields and source.summary.field.structure else "delta"
-
-
-def _column(table: "pl.DataFrame", name: str) -> list[Any]:
-    """Values of a column; none in a run from before there was such a column."""
-    return table[name].to_list() if name in table.columns else [None] * table.height
-
-
-def _codes(table: "pl.DataFrame", name: str) -> list[int] | None:
-    values = _column(table, name)
-    return [legend.regime_code(value) for value in values] if any(values) else None
 
 
 def column_name(column: str) -> str:

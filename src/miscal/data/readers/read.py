@@ -233,19 +233,6 @@ def _options(
     return {one.name: getattr(columns, one.name) for one in fields(Columns) if one.name not in resolved} | chosen
 
 
-def options_of(source: dict[str, Any]) -> dict[str, Any]:
-    """Return the options by which the rows of a run are read again.
-
-    Examples
-    --------
-    >>> options_of({"options": {"metadata": ["topic"]}})
-    {'metadata': [], 'names_only': ['topic']}
-    """
-    options = source["options"]
-    # in runs of earlier versions, metadata only named what was found
-    return options if "names_only" in options else options | {"metadata": [], "names_only": options["metadata"]}
-
-
 def reread(source: dict[str, Any], **changed: Any) -> Triples:
     """Read the rows of a run again, from its ``Triples.source``.
 
@@ -253,7 +240,7 @@ def reread(source: dict[str, Any], **changed: Any) -> Triples:
     that are to be others than in the run.
     """
     refuse_changed(source)
-    triples = read_triples(source["path"], **options_of(source) | changed)
+    triples = read_triples(source["path"], **source["options"] | changed)
     before, now = source.get("x_source"), triples.source["x_source"]
     if before != now and not changed:
         raise MismatchError(

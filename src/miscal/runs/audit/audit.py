@@ -15,7 +15,7 @@ from miscal.base.files import locked, replace_file
 from miscal.base.number_wording import score
 from miscal.base.shown import Shown, ShowsItself
 from miscal.base.signatures import checked_call
-from miscal.calibration.metrics import MIN_SLICE_ROWS, clipped
+from miscal.calibration.metrics import clipped
 from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples
@@ -255,9 +255,8 @@ def audit_run(
         options=settings.get("options"),
         seed=run.summary.seed,
         epsilon=settings["epsilon"],
-        # runs of earlier versions have neither
-        min_rows=settings.get("min_rows", MIN_SLICE_ROWS),
-        device=device or settings.get("device", "auto"),
+        min_rows=settings["min_rows"],
+        device=device or settings["device"],
         evidence=run.summary.evidence,
     )
     make_estimator(rows.method, options=rows.options, device=rows.device)

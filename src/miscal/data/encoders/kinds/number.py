@@ -105,9 +105,8 @@ class NumberColumn:
 
     @classmethod
     def from_state(cls, column: str, state: dict[str, Any]) -> Self:
-        """Rebuild from the saved form; models of earlier versions know neither blanks nor levels."""
-        edges = tuple(float(edge) for edge in state.get("edges", ()))
-        return cls(column, float(state.get("fill", 0.0)), bool(state.get("blank", False)), edges)
+        """Rebuild from the saved form."""
+        return cls(column, float(state["fill"]), bool(state["blank"]), tuple(map(float, state["edges"])))
 
 
 def as_numbers(series: pl.Series) -> np.ndarray:
@@ -254,8 +253,6 @@ class DateColumn:
     fill : float
         What stands for a blank: the median, in days since 1970.
     blank : bool
-    edges : tuple of float
-        Only in models of earlier versions: first day of every tenth of the rows but the first, a level of its own.
 
     Examples
     --------
@@ -273,7 +270,6 @@ class DateColumn:
     parts: tuple[str, ...] = ()
     fill: float = 0.0
     blank: bool = False
-    edges: tuple[float, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -284,7 +280,7 @@ class DateColumn:
     @property
     def levels(self) -> tuple[str, ...]:
         """Names of the columns of :meth:`codes`."""
-        return tuple(f"{one} of {self.column}" for one in (*(("time",) * bool(self.edges)), *self.parts))
+        return tuple(f"{one} of {self.column}" for one in self.parts)
 
     @classmethod
     def reads(cls, series: pl.Series) -> bool:
@@ -316,10 +312,7 @@ class DateColumn:
     def codes(self, series: pl.Series) -> np.ndarray:
         """Return month, weekday (Monday is 0) and hour; blanks have the last level."""
         seconds, blank = _seconds(series)
-        days = np.where(blank, np.nan, seconds / _DAY)
-        codes = [binned(days, self.edges, self.blank)] * bool(self.edges)
-        for part in self.parts:
-            codes.append(np.where(blank, _PERIODS[part] if self.blank else -1, _part(seconds, part)))
+        codes = [np.where(blank, _PERIODS[one] if self.blank else -1, _part(seconds, one)) for one in self.parts]
         return np.stack(codes, 1) if codes else np.zeros((len(series), 0), dtype=np.int64)
 
     def unknown(self, series: pl.Series) -> np.ndarray:
@@ -333,16 +326,14 @@ class DateColumn:
 
     def state(self) -> dict[str, Any]:
         """Return the saved form."""
-        content = {"type": self.type, "parts": list(self.parts), "fill": self.fill, "blank": self.blank}
-        return content | {"edges": list(self.edges)}
+        return {"type": self.type, "parts": list(self.parts), "fill": self.fill, "blank": self.blank}
 
     @classmethod
     def from_state(cls, column: str, state: dict[str, Any]) -> Self:
         """Rebuild from the saved form."""
         if not set(state["parts"]) <= set(_PERIODS):
             raise ValueError(f"the parts of a date are {', '.join(_PERIODS)}; got {state['parts']}")
-        edges = tuple(float(edge) for edge in state["edges"])
-        return cls(column, tuple(state["parts"]), float(state["fill"]), bool(state["blank"]), edges)
+        return cls(column, tuple(state["parts"]), float(state["fill"]), bool(state["blank"]))
 
 
 def _seconds(series: pl.Series) -> tuple[np.ndarray, np.ndarray]:
