@@ -60,8 +60,9 @@ def read_set(folder: Path, name: str) -> tuple[Triples, Triples | None]:
     key, model = name.split("/", 1)
     file, embeddings, columns = SETS[key]
     asked = {"confidence": "f", "correct": "y", "where": f"model = '{model}'", "features": columns}
-    beside = {"embeddings": folder / embeddings, "embedding_rows": "emb_row"}
-    return read_triples(folder / file, **asked), read_triples(folder / file, **asked, **beside)
+    place = pl.read_parquet(folder / file, columns=["emb_row"])["emb_row"].to_numpy()
+    beside = read_triples(folder / file, **asked, embeddings=np.load(folder / embeddings)[place])
+    return read_triples(folder / file, **asked), beside
 
 
 def methods_of(name: str) -> list[str]:

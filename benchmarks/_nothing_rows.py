@@ -22,8 +22,7 @@ from miscal.data.judged import JudgeScale
 from miscal.discovery.findings import named_findings
 from miscal.evidence.certificates import certificate
 from miscal.evidence.conditional import outcome_given_confidence
-from miscal.evidence.judged_rows import JudgedRows
-from miscal.evidence.prediction_powered import judge_rate, pass_rate
+from miscal.evidence.judged_rows import JudgedRows, judge_rate, pass_rate
 from miscal.evidence.rankings import rank
 from miscal.evidence.settings import SIGNIFICANCE, EvidenceSettings
 from miscal.findings.judging import judge

@@ -23,7 +23,7 @@ from miscal.calibration.calibrators import Isotonic, logit
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics import log_losses
 from miscal.calibration.survey_design import effect_of_groups
-from miscal.data.class_probabilities import ClassProbabilities
+from miscal.data.judged import ClassProbabilities
 from miscal.data.readers import read_triples
 from miscal.data.triples import Triples
 from miscal.discovery.discover import discover

@@ -43,9 +43,8 @@ from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
 from miscal.estimators.estimate import regimes_of
 from miscal.evidence.anytime import running_interval, unit_sums
-from miscal.evidence.certificates import certificate
+from miscal.evidence.certificates import certificate, drift
 from miscal.evidence.conditional import outcome_given_confidence, rare_values_warning
-from miscal.evidence.drift import drift
 from miscal.evidence.kernel_score import smoothed_residuals
 from miscal.evidence.settings import EvidenceSettings
 from miscal.findings import EPSILON

@@ -24,8 +24,7 @@ import polars as pl
 import torch
 
 from miscal.scoring import HuggingFaceModel, ModelSpec
-from miscal.scoring.model_source import choose_dtype
-from miscal.scoring.registry import packaged_smollm2
+from miscal.scoring.model_source import choose_dtype, packaged_smollm2
 from miscal.scoring.scorer import as_items, evaluate_items, judge
 from miscal.scoring.tasks import rows_to_questions
 

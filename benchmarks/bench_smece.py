@@ -18,8 +18,7 @@ import numpy as np
 
 from _script import options, show, target
 from miscal.calibration.metrics import smece, smece_bootstrap, smece_null
-from miscal.calibration.metrics.heat import bin_residuals
-from miscal.calibration.metrics.smooth import cells_of_rows
+from miscal.calibration.metrics.smooth import bin_residuals, cells_of_rows
 
 TARGET, BOOTSTRAP_TARGET = 10, 20
 

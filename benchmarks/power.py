@@ -35,7 +35,7 @@ from _script import limit_threads, mean, options, results, show, target
 from _worlds import rare_regime
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import fit_rows, prepare
-from miscal.discovery.evidence import Evidence
+from miscal.discovery.fitted_rows import Evidence
 from miscal.discovery.summarise import claim_of
 from miscal.estimators.estimate import regimes_of
 from miscal.evidence.settings import SIGNIFICANCE

@@ -27,11 +27,11 @@ import miscal
 from _column_peers import Table, lightgbm
 from _script import cells, limit_threads, options, results, show, target
 from _tables import DEVELOPMENT, OUTCOMES, RealTable, tables
+from miscal.base.folds import PERIODS
 from miscal.calibration.calibrators import CALIBRATORS
 from miscal.calibration.metrics import log_losses
 from miscal.calibration.survey_design import intraclass_score
 from miscal.data.encoders.kinds import read_dates
-from miscal.data.periods import PERIODS
 from miscal.data.readers import read_triples
 from miscal.discovery.units import with_units
 

@@ -12,7 +12,7 @@ import pytest
 
 import miscal
 from miscal.base import files
-from miscal.base.state_folder import load_state, save_state
+from miscal.base.folders import load_state, save_state
 from miscal.cli import main
 from miscal.runs.monitor.command import MONITOR_FILES
 from miscal.runs.monitor.document import Monitoring

@@ -6,7 +6,7 @@ import re
 from miscal.base.vocabulary import vocabulary
 from miscal.discovery.summary import read_summary
 from miscal.report import render
-from miscal.report.printed import finding_words
+from miscal.report.brief import finding_words
 
 from .conftest import FINDING, METHOD
 from .read_page import section_of

@@ -96,7 +96,6 @@ class Vocabulary:
     predicate: str
     in_group: str
     of_group: str
-    of_no_group: str
     label: str
     promise: str
     elsewhere: str
@@ -122,10 +121,6 @@ class Vocabulary:
     def of_rows(self, rows: str, *, one: bool = False) -> str:
         """Say so within a sentence, after "how often": "a group is right", "the event happens in a group"."""
         return self.of_group.format(rows=rows, are="is" if one else "are")
-
-    def in_none_of(self, rows: str) -> str:
-        """Say that it is so in none: "not one of them is right", "in none of them does the event happen"."""
-        return self.of_no_group.format(rows=rows)
 
     def equal_rows(self, which: str = "") -> str:
         """Return what groups are compared with: "rows of equal confidence", or of equal "corrected confidence"."""
@@ -221,7 +216,6 @@ _ANSWERS = Vocabulary(
     predicate="right",
     in_group="{rows} {are} right",
     of_group="{rows} {are} right",
-    of_no_group="not one of {rows} is right",
     label="right",
     promise="On {rows} the model says {probability} and is right {rate} of the time ({n} rows).",
     elsewhere="On {rows} it is right {rate} of the time, at equal confidence elsewhere {expected} ({n} rows).",
@@ -309,7 +303,6 @@ _EVENTS = Vocabulary(
     predicate="happens",
     in_group="in {rows} the event happens",
     of_group="the event happens in {rows}",
-    of_no_group="in none of {rows} does the event happen",
     label="event",
     promise="In {rows} the predicted risk is {probability}, and the event happens in {rate} ({n} rows).",
     elsewhere="In {rows} the event happens in {rate}, at equal risk elsewhere in {expected} ({n} rows).",
@@ -386,7 +379,6 @@ _JUDGES = Vocabulary(
     predicate="approved",
     in_group="{rows} {are} approved",
     of_group="{rows} {are} approved",
-    of_no_group="not one of {rows} is approved",
     label="approved",
     promise="On {rows} the judge says {probability}, and people approve {rate} ({n} rows).",
     elsewhere="On {rows} people approve {rate}, at equal judge score elsewhere {expected} ({n} rows).",

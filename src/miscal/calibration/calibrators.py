@@ -221,9 +221,9 @@ class Temperature(_Map):
 
     @classmethod
     def from_state(cls, state: State) -> Self:
-        """Rebuild a fitted map; those of earlier versions have no clip of their own."""
+        """Rebuild a fitted map."""
         self = cls()
-        self.temperature_, self.clip_ = float(state["temperature"]), float(state.get("clip", LOGIT_CLIP))
+        self.temperature_, self.clip_ = float(state["temperature"]), float(state["clip"])
         return self
 
 

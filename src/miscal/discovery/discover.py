@@ -14,17 +14,15 @@ import numpy as np
 from miscal.base.checks import check_seed
 from miscal.base.errors import InputError
 from miscal.base.number_wording import percent
-from miscal.base.progress import progress_to
-from miscal.base.randomness import global_random_kept
-from miscal.base.threads import one_thread
+from miscal.base.threads import global_random_kept, one_thread
 from miscal.base.vocabulary import vocabulary
 from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.calibration.survey_design import average
 from miscal.data.splits import sample_size
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import fit_rows, prepare, unseen_columns
-from miscal.discovery.evidence import ALL, TIME, Evidence, evidence_of, refuse_learned_scale, refuse_time
 from miscal.discovery.findings import write_ledger
+from miscal.discovery.fitted_rows import ALL, TIME, Evidence, evidence_of, refuse_learned_scale, refuse_time
 from miscal.discovery.layout import MapMethod, Picture, check_layout
 from miscal.discovery.progress import Clock, Progress, expected_seconds
 from miscal.discovery.run import RunContent
@@ -34,6 +32,7 @@ from miscal.discovery.summarise import first_answer, first_numbers, summarise
 from miscal.discovery.summary_parts import Answer
 from miscal.discovery.tables import columns_table, field_table, findings_table
 from miscal.estimators.estimate import regimes_of
+from miscal.estimators.honest import progress_to
 from miscal.estimators.registry import estimator_class, make_estimator, uses_device
 from miscal.findings import default_epsilon
 from miscal.findings.decisions import Thresholds

@@ -15,8 +15,7 @@ from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.data.copies import copies
 from miscal.data.splits import check_trainable, draw_rows, in_canonical_order, kept_together, split_rows, straddling
 from miscal.data.triples import FoundUnits, Triples
-from miscal.discovery.evidence import TEST, TIME, Evidence, check_first_block
-from miscal.discovery.fitted_rows import BlankedRows, FittedRows
+from miscal.discovery.fitted_rows import TEST, TIME, BlankedRows, Evidence, FittedRows, check_first_block
 from miscal.discovery.units import with_units
 from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField
@@ -291,12 +290,11 @@ def expected_before(triples: Triples, confidence: np.ndarray, block: np.ndarray)
     return expected
 
 
-def _regression(
-    triples: Triples, f: np.ndarray, order: np.ndarray
-) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+def _regression(triples: Triples, f: np.ndarray, order: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
     """Return a function from the rows learned from, bool (n,) in an order, and confidences to E[y | f] there."""
     named = None if triples.group is None else np.unique(triples.group, return_inverse=True)[1]
-    y, f, named, weight = (take_rows(values, order) for values in (triples.correct, f, named, triples.weight))
+    y, f = triples.correct[order], f[order]
+    named, weight = take_rows(named, order), take_rows(triples.weight, order)
 
     def learned(known: np.ndarray, at: np.ndarray) -> np.ndarray:
         group, own = take_rows(named, known), take_rows(weight, known)

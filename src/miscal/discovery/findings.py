@@ -11,14 +11,13 @@ import polars as pl
 
 from miscal.base.arrays import is_frame
 from miscal.base.checks import check_confidence, check_correct, check_lengths, check_weight
-from miscal.base.json_values import clean_text
+from miscal.base.document import clean_text
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.data.readers.in_memory import read
 from miscal.data.readers.rows import TableRows, metadata_of
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
-from miscal.discovery.evidence import ALL, TEST, TIME
-from miscal.discovery.fitted_rows import FittedRows
+from miscal.discovery.fitted_rows import ALL, TEST, TIME, FittedRows
 from miscal.discovery.several_classes import ClassRun
 from miscal.evidence.settings import EVIDENCE_DEFAULTS
 from miscal.findings.ledger import (

@@ -16,8 +16,7 @@ from miscal.calibration.simplex_maps import class_log_losses
 from miscal.calibration.survey_design import average
 from miscal.discovery import measurements
 from miscal.discovery.estimating import expected_outcome
-from miscal.discovery.evidence import TEST
-from miscal.discovery.fitted_rows import FittedRows
+from miscal.discovery.fitted_rows import TEST, FittedRows
 from miscal.discovery.summary_parts import ClassEvent, ClassNumbers, Confusion, CurvePair
 from miscal.estimators.simplex.correction import SimplexCorrection, fit_simplex
 from miscal.findings.conditions import Value

@@ -12,10 +12,9 @@ import numpy as np
 import polars as pl
 import pydantic
 
-from miscal.base.document import Measure
+from miscal.base.document import Measure, interval, plain
 from miscal.base.errors import CorruptFile, command
 from miscal.base.folds import named_units
-from miscal.base.json_values import interval, plain
 from miscal.base.vocabulary import ANSWER, Kind
 from miscal.discovery.fitted_rows import FittedRows
 from miscal.discovery.summary_parts import ClassNumbers

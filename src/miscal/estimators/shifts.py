@@ -23,8 +23,8 @@ from scipy.special import expit, ndtri
 
 from miscal.base.checks import drawn_seed
 from miscal.base.errors import InputError
+from miscal.base.folders import under, with_prefix
 from miscal.base.folds import assign_folds, values_of
-from miscal.base.state_folder import under, with_prefix
 from miscal.base.threads import one_thread
 from miscal.calibration.calibrators import CALIBRATORS, Calibrator, logit
 from miscal.calibration.global_map import crossfit_global_map

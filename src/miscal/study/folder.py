@@ -16,9 +16,9 @@ from typing import Any, ClassVar, Self
 
 import polars as pl
 
-from miscal.base.cell_store import CellStore
 from miscal.base.errors import CorruptFile, MismatchError
 from miscal.base.files import check_target, digest, replace_file, resolve
+from miscal.base.folders import CellStore
 from miscal.study.cells import StudyCell, differing, name_of
 from miscal.study.plan import METHODS, StudyPair, StudyPlan, safe_name
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from miscal.base.randomness import LARGEST_SEED
+from miscal.base.threads import LARGEST_SEED
 from miscal.base.vocabulary import ANSWER, EVENT, Kind
 from miscal.data.readers.roles import Asked
 
@@ -82,7 +82,6 @@ class ReadOptions(BaseModel):
     event: str | None = None
     positive: str | int | float | bool | None = Field(None, description="the value of `event` that is the event")
     embeddings: str | None = None
-    embedding_rows: str | None = None
     features: str | list[str] | None = None
     text: str | None = None
     metadata: str | list[str] = Field(default_factory=list)

@@ -349,7 +349,7 @@ def gpus_to_deal(plan: StudyPlan) -> tuple[str, ...]:
     numbered = any(pair.score is not None and ":" in pair.score.device for pair in plan.pairs)
     if numbered or not installed("torch"):
         return ()
-    from miscal.scoring.weights import visible_gpus
+    from miscal.scoring.forward import visible_gpus
 
     gpus = visible_gpus()
     return gpus if len(gpus) > 1 else ()

@@ -13,7 +13,7 @@ import polars as pl
 
 from miscal.base.errors import CorruptFile, FileError
 from miscal.base.files import write_whole
-from miscal.base.tables import read_parquet
+from miscal.base.frames import read_parquet
 from miscal.data.writing import defused
 from miscal.study.cells import StudyCell
 from miscal.study.folder import StudyFolder

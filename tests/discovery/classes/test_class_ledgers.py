@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from miscal.base.errors import InputError
-from miscal.data.class_probabilities import ClassProbabilities
+from miscal.data.judged import ClassProbabilities
 from miscal.data.triples import Triples
-from miscal.discovery.evidence import refuse_time
-from miscal.discovery.fitted_rows import FittedRows
+from miscal.discovery.fitted_rows import FittedRows, refuse_time
 from miscal.discovery.several_classes import (
     TOP_LABEL_ERROR,
     ClassRun,

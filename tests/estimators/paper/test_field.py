@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from miscal.base.errors import InputError
-from miscal.base.state_folder import load_state, save_state
+from miscal.base.folders import load_state, save_state
 from miscal.calibration.calibrators import Identity
 from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples

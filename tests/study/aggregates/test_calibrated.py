@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from miscal.calibration.metrics import measure_gap
-from miscal.evidence.bootstrap import slice_bootstrap
+from miscal.evidence.stability import slice_bootstrap
 from miscal.study.aggregates import gap_numbers
 
 N_PAIRS, N_ROWS = 100, 600

@@ -13,8 +13,15 @@ import numpy as np
 
 from miscal.base.errors import InputError
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.metrics.heat import DRAW_ERROR, bin_residuals, cosine_moments, smoothed_density, solve
-from miscal.calibration.metrics.smooth import cells_of_rows, expected_floor
+from miscal.calibration.metrics.smooth import (
+    DRAW_ERROR,
+    bin_residuals,
+    cells_of_rows,
+    cosine_moments,
+    expected_floor,
+    smoothed_density,
+    solve,
+)
 
 Statistic = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """From residual mass (B, G) and row mass (B, G) of the cells to one number per draw (B,)."""

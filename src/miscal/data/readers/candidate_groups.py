@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from miscal.base.arrays import column_of, dense_rank
 from miscal.base.errors import MiscalError
+from miscal.base.folds import PERIODS
+from miscal.data.column_reading import may_count, names_code, names_identity
 from miscal.data.encoders.features import embedding_columns
 from miscal.data.encoders.kinds import read_dates
-from miscal.data.identity_names import may_count, names_code, names_identity
-from miscal.data.periods import PERIODS
 from miscal.data.readers.leaks import LeakSearch
 from miscal.data.readers.roles import Grouping
 from miscal.data.readers.rows import TableRows

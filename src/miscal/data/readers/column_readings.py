@@ -13,12 +13,11 @@ import polars as pl
 from miscal.base.arrays import column_of, dense_rank
 from miscal.base.checks import DATES
 from miscal.base.errors import InputError, argument
-from miscal.data.column_reading import COORDINATE, FEATURES, METADATA, NAMES_ONLY, ColumnReading
+from miscal.data.column_reading import COORDINATE, FEATURES, METADATA, NAMES_ONLY, ColumnReading, names_identity
 from miscal.data.encoders.features import blank_rows, embedding_columns
 from miscal.data.encoders.kinds import CategoryColumn, DateColumn, NumberColumn, kind_of
 from miscal.data.encoders.kinds.category import hardly_repeats
-from miscal.data.encoders.kinds.date import STROKED
-from miscal.data.identity_names import names_identity
+from miscal.data.encoders.kinds.number import STROKED
 from miscal.data.readers.candidate_groups import FEW_UNITS, candidate_groups
 from miscal.data.readers.leaks import LEAST_CHANCE, Leak, LeakSearch, blank_leaks
 from miscal.data.readers.roles import Roles

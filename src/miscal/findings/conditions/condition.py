@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import PlainSerializer, PlainValidator, TypeAdapter
 
-from miscal.base.json_values import plain
+from miscal.base.document import plain
 from miscal.findings.enrichment import written_date
 from miscal.findings.input_clusters import InputClusters
 

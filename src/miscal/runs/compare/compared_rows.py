@@ -18,7 +18,7 @@ from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.data.readers.names import find
 from miscal.discovery.estimating import expected_outcome
-from miscal.discovery.evidence import TIME
+from miscal.discovery.fitted_rows import TIME
 from miscal.discovery.run import RunContent
 from miscal.findings.ledger import LEDGER_DEFAULTS, with_features
 from miscal.findings.ledger.scan import cut_into_strata

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from miscal.base.checks import check_seed
-from miscal.base.document import Measure, MeasureAgainstNull
+from miscal.base.document import Measure, MeasureAgainstNull, clean_text, number
 from miscal.base.errors import FileError, InputError, argument, command
 from miscal.base.files import whole_folder
-from miscal.base.json_values import clean_text, number
 from miscal.base.shown import Shown, ShowsItself
 from miscal.base.signatures import checked_call
 from miscal.base.threads import one_thread

@@ -12,7 +12,7 @@ from miscal.report.formatting import DASH, USUAL, bounds, count, decimals_for, m
 from miscal.report.frame import render_page
 from miscal.report.groups import Curves, Group, drawn_curves
 from miscal.report.opening import opening
-from miscal.report.panels.answer import forest_axis
+from miscal.report.panels.groups import forest_axis
 from miscal.report.panels.verdict import lower_end
 from miscal.report.source import printable
 from miscal.report.texts import begin, listed, short

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from miscal.base.document import clean_text, plain
 from miscal.base.errors import InputError, MiscalError, command
 from miscal.base.files import whole_folder
-from miscal.base.json_values import clean_text, plain
 from miscal.base.threads import one_thread
 from miscal.calibration.metrics.scores import log_losses, squared_errors
 from miscal.data.writing import write_table

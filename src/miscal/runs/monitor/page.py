@@ -14,7 +14,7 @@ from miscal.report.formatting import count, points, signed
 from miscal.report.frame import render_page
 from miscal.report.groups import Group
 from miscal.report.opening import opening
-from miscal.report.panels.answer import forest_axis
+from miscal.report.panels.groups import forest_axis
 from miscal.report.source import printable
 from miscal.runs.monitor.document import (
     BROKEN,

@@ -22,7 +22,7 @@ from miscal.base.arrays import value_list
 from miscal.base.document import Part, Share
 from miscal.base.errors import CorruptFile, InputError, MismatchError, argument
 from miscal.base.files import digest
-from miscal.base.state_folder import CONFIG, load_state, save_state
+from miscal.base.folders import CONFIG, load_state, save_state
 from miscal.discovery.saved_model import model_folder
 from miscal.runs.monitor.document import FINDING, GAIN, LEVEL, MOST, THRESHOLD, Count, LookNumbers
 from miscal.runs.monitor.new_rows import ID, NewLabelled

@@ -17,16 +17,15 @@ import polars as pl
 from miscal.base.document import Measure
 from miscal.base.errors import InputError, argument
 from miscal.base.files import digest, whole_folder
+from miscal.base.frames import scan_parquet
 from miscal.base.options import given, of_fields, takes
 from miscal.base.signatures import checked_call
-from miscal.base.sql_text import Dialect
-from miscal.base.tables import scan_parquet
 from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.survey_design import average
 from miscal.data.columns import split_names
 from miscal.data.counting import Answers, CellSource, Question
-from miscal.data.relations import only, open_relation, worth_staging
+from miscal.data.relations import Dialect, only, open_relation, worth_staging
 from miscal.discovery.answer import finding_sentence
 from miscal.discovery.summary_parts import Answer, CurveNumbers
 from miscal.findings.ledger import ADJUSTMENT, LEDGER_DEFAULTS, Finding, FindingsMethod
@@ -46,11 +45,12 @@ from miscal.runs.scan.document import (
     LeftOut,
     ScanColumn,
     ScanSummary,
+    as_python,
+    as_sql,
     read_cells,
 )
-from miscal.runs.scan.options import ScanOptions
 from miscal.runs.scan.plan import checked_rows, found_units, named_columns, plan_of, sums_of
-from miscal.runs.scan.written import as_python, as_sql
+from miscal.runs.settings import ScanOptions
 
 FILES = (CELLS, SUMMARY, CORRECTION, SQL, PYTHON, PAGE)
 _BINS = 10

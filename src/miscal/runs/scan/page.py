@@ -18,8 +18,7 @@ from miscal.report.formatting import bounds, count, p_value, points
 from miscal.report.frame import environment, render_page
 from miscal.report.groups import Curves, Group, drawn_curves
 from miscal.report.opening import opening, opening_lines, short_facts
-from miscal.report.panels.answer import forest_axis
-from miscal.report.panels.columns import column_views
+from miscal.report.panels.groups import column_views, forest_axis
 from miscal.report.source import printable
 from miscal.report.texts import begin
 from miscal.runs.scan.document import CELLS, PAGE, SQL, ScanSummary

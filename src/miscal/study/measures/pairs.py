@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from miscal.base.json_values import clean_text
+from miscal.base.document import clean_text
 from miscal.base.vocabulary import Kind
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics import (
@@ -24,8 +24,8 @@ from miscal.discovery.estimating import corrections_by_name
 from miscal.discovery.fitted_rows import evaluated_rows
 from miscal.discovery.measurements import comparison, reliability
 from miscal.discovery.summary import Comparison
-from miscal.evidence.bootstrap import slice_bootstrap
 from miscal.evidence.power import threshold_sensitivity
+from miscal.evidence.stability import slice_bootstrap
 from miscal.runs.compare.estimates import clustered_mean
 from miscal.study.pair_result import FieldRows, PairResult, RawGeometry, TableRows
 from miscal.study.tables import LOG_LOSS, REGIONS, RESIDUAL, SMECE, SOUGHT, TABLES, attributes, with_ends

@@ -44,11 +44,9 @@ class CategoryColumn:
     categories : tuple of str
         Sorted.
     blank : bool
-    levelled : bool
-        Whether there are codes: models of earlier versions have none.
     usual : str or None
         The most frequent category, whose place a blank has where `fit` saw none, so that it lies among the rows learned
-        from; None in models of earlier versions.
+        from; None where every row was blank.
 
     Examples
     --------
@@ -67,7 +65,6 @@ class CategoryColumn:
     column: str
     categories: tuple[str, ...]
     blank: bool = False
-    levelled: bool = True
     usual: str | None = None
 
     @property
@@ -80,7 +77,7 @@ class CategoryColumn:
     @property
     def levels(self) -> tuple[str, ...]:
         """Name of the column of :meth:`codes`."""
-        return (f"level of {self.column}",) if self.levelled else ()
+        return (f"level of {self.column}",)
 
     @classmethod
     def reads(cls, series: pl.Series) -> bool:
@@ -106,7 +103,7 @@ class CategoryColumn:
 
     def codes(self, series: pl.Series) -> np.ndarray:
         """Return the place of each row's category; blanks have the last."""
-        return self._places(series)[:, None] if self.levelled else np.zeros((len(series), 0), dtype=np.int64)
+        return self._places(series)[:, None]
 
     def _places(self, series: pl.Series) -> np.ndarray:
         import polars as pl
@@ -122,14 +119,11 @@ class CategoryColumn:
 
     def values(self, numbers: np.ndarray, codes: np.ndarray) -> np.ndarray:
         """Return the categories, None where blank, "(other)" where not seen by `fit`."""
-        # without codes, the category is the column that holds a 1
-        place = codes[:, 0] if self.levelled else np.where(numbers.any(1), numbers.argmax(1), -1)
-        return np.array([*self.categories, None, OTHER], dtype=object)[np.where(place < 0, -1, place)]
+        return np.array([*self.categories, None, OTHER], dtype=object)[np.maximum(codes[:, 0], -1)]
 
     def state(self) -> dict[str, Any]:
         """Return the saved form."""
-        content = {"type": self.type, "categories": list(self.categories), "blank": self.blank}
-        return content | {"levelled": self.levelled, "usual": self.usual}
+        return {"type": self.type, "categories": list(self.categories), "blank": self.blank, "usual": self.usual}
 
     @classmethod
     def from_state(cls, column: str, state: dict[str, Any]) -> Self:
@@ -137,11 +131,10 @@ class CategoryColumn:
         categories = state["categories"]
         if not isinstance(categories, list) or not all(isinstance(one, str) for one in categories):
             raise ValueError(f"the categories of {column!r} must be texts")
-        usual = state.get("usual")
+        usual = state["usual"]
         if usual is not None and usual not in categories:
             raise ValueError(f"the usual category of {column!r} is none of its categories")
-        known = {name: bool(state.get(name, False)) for name in ("blank", "levelled")}
-        return cls(column, tuple(categories), **known, usual=usual)
+        return cls(column, tuple(categories), bool(state["blank"]), usual)
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,44 @@
-"""``miscal import``: results that another tool has written, as one table of triples."""
+"""``miscal score`` and ``import``: the answers of models as a table of triples."""
 
 from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
+from miscal.base.number_wording import decimal
 from miscal.base.options import parameter
-from miscal.cli.options import OverwriteTable
+from miscal.cli.app import OverwriteTable
+from miscal.cli.exit_status import Stopped
 from miscal.data.importers import tool_names
+from miscal.scoring.options import ScoringOptions
+
+Model = Annotated[str, typer.Option(metavar="M", help="The model: a hub id, a short name, a folder or a .gguf file.")]
+Task = Annotated[
+    str,
+    typer.Option(metavar="T", help="The task: mmlu, mmlu-pro, medmcqa, hh-rlhf, or a file of questions or pairs."),
+]
+OutFolder = Annotated[str, typer.Option(metavar="DIR", help="Folder to write; an unfinished run there is resumed.")]
+
+
+def score(model: Model, task: Task, out: OutFolder, options: ScoringOptions) -> None:
+    """Ask a language model questions or preferences. Next: `miscal discover DIR`."""
+    from miscal.scoring.command import run
+
+    try:
+        done = run(model=model, task=task, out=out, **vars(options))
+    except (Stopped, KeyboardInterrupt) as stop:
+        stop.add_note("run the same command again to go on from here")
+        raise
+    print(f"{done.n_scored:,} rows scored, {done.n_failed:,} failed, {done.n_truncated:,} truncated: {done.out}")
+    for note in done.notes:
+        print(f"note: {note}")
+    speed = f", {decimal(done.questions_per_second, 1)} questions per second" if done.questions_per_second else ""
+    print(f"accuracy {decimal(done.accuracy, 3)}, confidence {decimal(done.confidence, 3)}{speed}")
+
 
 Tool = Annotated[str, typer.Argument(metavar="TOOL", help=f"The tool that wrote the logs: {', '.join(tool_names())}.")]
 Logs = Annotated[str, typer.Argument(metavar="PATH", help="A log file, or a folder to search for logs.")]
-OutFile = Annotated[str, typer.Option("--out", metavar="DATA", help="Table to write, a .parquet file.")]
+OutTriples = Annotated[str, typer.Option("--out", metavar="DATA", help="Table to write, a .parquet file.")]
 
 
 @dataclass(frozen=True)
@@ -26,7 +53,7 @@ class ImportOptions:
     )
 
 
-def command(tool: Tool, path: Logs, out: OutFile, how: ImportOptions, overwrite: OverwriteTable = False) -> None:
+def import_(tool: Tool, path: Logs, out: OutTriples, how: ImportOptions, overwrite: OverwriteTable = False) -> None:
     """Turn the logs of another tool into a table. Next: `miscal discover DATA --text text`.
 
     Examples, one for each tool:
