@@ -133,8 +133,8 @@ def test_a_strong_value_is_found_by_every_finder(script, method):
 
 
 def test_draws_of_a_null_world_are_counted(script):
-    nulls = script("ledger_nulls")
-    records = [nulls.one_table(world, 300, 0, 2) for world in nulls.WORLDS]
-    assert all(record["wrong"] <= record["draws"] == 2 for record in records)
+    nulls = script("_nothing_tables")
+    counts = [nulls.listed(world, 300, 0, 2)["any finding"] for world in nulls.WORLDS]
+    assert all(wrong <= draws == 2 for draws, wrong in counts)
     f, p = nulls.confidence_and_chance("non-monotone", np.zeros(50), np.linspace(-2, 2, 50))
     assert (np.diff(p[np.argsort(f)]) < 0).any()
