@@ -21,7 +21,6 @@ from miscal.calibration.survey_design import SurveyDesign
 from miscal.data.judged import JudgeScale
 from miscal.discovery.findings import named_findings
 from miscal.evidence.certificates import certificate
-from miscal.evidence.conditional import outcome_given_confidence
 from miscal.evidence.judged_rows import JudgedRows
 from miscal.evidence.prediction_powered import judge_rate, pass_rate
 from miscal.evidence.rankings import rank
@@ -111,90 +110,6 @@ def dependent(world: str, n: int, draw: int) -> Told:
     rows, told = in_groups(design, n, size, float(rho), rng), Told()
     told.misses |= judged(rows, rows["group"], draw)
     told.misses |= {f"{name}, not named{UNTOLD}": wrong for name, wrong in judged(rows, None, draw).items()}
-    return told
-
-
-# --- certificates -------------------------------------------------------------------------------------------------
-
-FIT_PER_TEST = 8
-STATED = np.array([0.5, 0.7, 0.8, 0.9, 0.95, 1.0])
-CONFIDENCES = {
-    "calibrated": lambda rng, n: rng.random(n),
-    "distorted": lambda rng, n: rng.random(n),
-    "few values": lambda rng, n: rng.choice(STATED, n, p=[0.05, 0.1, 0.3, 0.3, 0.2, 0.05]),
-    "saturated": lambda rng, n: rng.beta(20, 0.3, n),
-    "rare": lambda rng, n: rng.uniform(0.0005, 0.0015, n),
-}
-RATES = {
-    "calibrated": lambda f: f,
-    "distorted": lambda f: f**3,
-    "few values": lambda f: 0.5 + 0.3 * np.cos(20 * f),
-    "saturated": lambda f: 0.6 + 0.35 * (f > 0.999),
-    "rare": lambda f: f,
-}
-HIDING = [world for world in CONFIDENCES if world != "rare"]  # there a hidden sign would have next to no room
-FIELDS = {
-    "noise": lambda rng, f: rng.standard_normal(len(f)),
-    "follows f": lambda rng, f: np.sin(6 * np.pi * f + rng.standard_normal(len(f))),
-    "heavy tails": lambda rng, f: rng.standard_t(2, len(f)),
-}
-FEW_ROWS = {"few rows": lambda rng, f: 1.0 * (rng.random(len(f)) < 0.1)}
-CERTIFIED = (
-    *(f"{world}, {field}" for world in CONFIDENCES for field in (FIELDS if world in HIDING else FEW_ROWS)),
-    *(f"{world}, planted {hidden:g}, right {right:g}, share {share:g}" for world in HIDING
-      for hidden, right, share in ((0.1, 1, 1), (0.1, 0.75, 1), (0.2, 1, 0.1))),
-)  # fmt: skip
-
-
-def with_sign(world, n, rng, hidden=0.0, share=1.0):
-    """Return f, y, the sign (0 where nothing is hidden) and the signed size of what is hidden, for n rows."""
-    f = CONFIDENCES[world](rng, n)
-    rate = RATES[world](f)
-    sign = np.where(rng.random(n) < 0.5, 1.0, -1.0) * (rng.random(n) < share)
-    size = np.minimum(hidden, np.minimum(rate, 1 - rate))
-    return f, (rng.random(n) < rate + sign * size).astype(float), sign, size * sign
-
-
-def certify(test, fit, delta, hidden, seed):
-    delta, hidden = np.clip(delta, -1, 1), np.clip(hidden, -1, 1)
-    expected = outcome_given_confidence(fit[1], fit[0], test[0])
-    return certificate(
-        LabelledRows.of(test[1], test[0], expected, delta=delta, hidden=hidden), settings=CERTIFICATE, random_state=seed
-    )
-
-
-@lru_cache
-def sizes_of(world: str, hidden: float, share: float) -> tuple[float, float]:
-    """Mean absolute hidden and total miscalibration of a planted world."""
-    f, _, _, h = with_sign(world, 200_000, np.random.default_rng(7), hidden, share)
-    return float(np.abs(h).mean()), float(np.abs(RATES[world](f) - f + h).mean())
-
-
-def certified(world: str, n: int, draw: int) -> Told:
-    """Both p-values and limits of the certificate, of a field made without sight of y or of a hidden sign."""
-    name, kind, *more = world.split(", ")
-    told, planted = Told(), bool(more)
-    hidden, right, share = (float(one.split()[-1]) for one in (kind, *more)) if planted else (0.0, 1.0, 1.0)
-    rng = np.random.default_rng([draw, n, 1] if planted else [draw, n])
-    test = with_sign(name, n, rng, hidden, share)
-    fit = with_sign(name, FIT_PER_TEST * n, rng, hidden, share)
-    if planted:
-        guess = np.where(rng.random(n) < right, test[2], -test[2]) * hidden
-        guess += (test[2] == 0) * hidden / 10 * rng.standard_normal(n)
-        proof = certify(test, fit, RATES[name](test[0]) - test[0] + guess, guess, draw)
-        size, total = sizes_of(name, hidden, share)
-        told.misses = {"hidden limit": proof.hidden.low > size, "total limit": proof.total.low > total}
-        told.misses |= {
-            f"power{UNTOLD}": proof.hidden.p_value <= SIGNIFICANCE,
-            f"limit > 0{UNTOLD}": proof.hidden.low > 0,
-        }
-        told.means = {"hidden": size, "limit": proof.hidden.low}
-        return told
-    field = {**FIELDS, **FEW_ROWS}[kind](rng, test[0]) / 20
-    proof = certify(test, fit, field, field, draw)
-    told.p_value("hidden", proof.hidden.p_value, hypothesis=True)
-    told.p_value("total", proof.total.p_value, name in ("calibrated", "rare"))
-    told.misses["hidden limit"] = proof.hidden.low > 0
     return told
 
 

@@ -117,11 +117,9 @@ def fitted(
     known: np.ndarray,
     seed: int,
     split: np.ndarray | None = None,
-    metadata: Mapping[str, np.ndarray] | None = None,
 ) -> tuple[Any, float]:
     """Fit a method to the known rows; the model and the seconds it took."""
     start = time.perf_counter()
     rows = {"confidence": f[known], "correct": y[known], "split": None if split is None else split[known]}
-    columns = {name: column[known] for name, column in (metadata or {}).items()}
-    model = METHODS[method]().fit(X[known], **rows, metadata=columns, random_state=seed)
+    model = METHODS[method]().fit(X[known], **rows, random_state=seed)
     return model, time.perf_counter() - start

@@ -45,11 +45,10 @@ def sets(folder: Path | None, name: str, _: int, seed: int, method: str) -> dict
     data = read_set(folder, name)
     split = data.split(seed)
     test = split == "test"
-    given = data.X, data.confidence, data.correct, ~test, seed, split, data.metadata
-    beside = {column: values[test] for column, values in data.metadata.items()}
+    given = data.X, data.confidence, data.correct, ~test, seed, split
     model, seconds = fitted(method, *given)
-    y, p = data.correct[test], model.calibrate(data.X[test], data.confidence[test], beside)
-    isotonic = fitted("isotonic", *given)[0].calibrate(data.X[test], data.confidence[test], beside)
+    y, p = data.correct[test], model.calibrate(data.X[test], data.confidence[test])
+    isotonic = fitted("isotonic", *given)[0].calibrate(data.X[test], data.confidence[test])
     record, plain = {"corrected": p}, {"corrected": isotonic}
     return {
         "loss": log_losses(y, p), "brier": float(np.mean((y - p) ** 2)), "smece": smece(y, p),
@@ -100,7 +99,7 @@ DUELS = {
     "columns": Duel(columns.measured, columns.set_names, columns.METHODS, (6_000,), 3),
     "worlds": Duel(
         worlds, lambda _: list(WORLDS),
-        own_last([one for one in METHODS if one != "paper" and not METHODS[one].reads_metadata]),
+        own_last([one for one in METHODS if one != "paper"]),
         (10_000,), 10, 1.0, QUIET,
     ),
     "planted errors": Duel(

@@ -8,7 +8,6 @@ least, it is missed if a binomial test at 1 % says that it is not. All others ar
 
     sharpness         the tests behind the claim, an oracle and the true field, where a place is off (_small_worlds.py)
     stated            errors of the size that a verdict says it would find
-    few of many       one column of 600, beside trees, a lasso and a scan (_few_columns.py)
     shapes            one group of each shape in a table of 10,000 rows: is it said exactly, and nothing else?
     values            one value, half, pair or tenth of 1,000 rows, beside a plain scan (_small_values.py)
     whole runs        a regime of 384 columns (power.py)
@@ -24,7 +23,6 @@ from functools import partial
 import _small_worlds as small
 import known_later
 import power
-from _few_columns import FEW, few
 from _shared_studies import CELLS, named, shared
 from _shares import FOUND, Question, ask
 from _small_values import KINDS, values
@@ -34,7 +32,6 @@ QUESTIONS = {
     "stated": Question(
         small.stated, small.STATED, (0,), 8, least={f"{one}{FOUND}": {"": small.POWER} for one in ("score", "claim")}
     ),
-    "few of many": Question(few, FEW, (2_000,), 20),
     "shapes": Question(small.shapes, small.SHAPED, (0,), 50, least={f"exact, z of 5{FOUND}": {"": 0.9}}),
     "values": Question(values, KINDS, (1_000,), 200, together=10, at_once=True),
     **power.QUESTIONS,
