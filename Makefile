@@ -91,7 +91,6 @@ test-all: venv
 BENCHES := speed bench_waiting \
 	clusters-paper clusters-auto sinusoid-auto \
 	nothing small real planted small_maps tables \
-	$(if $(DATA),ledger_sets ledger_replication mending claims_confirmed scan_correction) \
 	$(if $(FULL),paper_experiments)
 
 bench: $(BENCHES:%=bench/%)
@@ -109,7 +108,7 @@ bench/bench_waiting: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/bench_waiting.py --quick $(if $(DATA),--data $(DATA))
 
 bench/planted: $(VENV)/.done-bench
-	$(BIN)/python benchmarks/planted.py $(if $(PEERS),--peers $(PEERS))
+	$(if $(PEERS),PEERS=$(PEERS)) $(BIN)/python benchmarks/planted.py --jobs $(WORKERS)
 
 # tables of packages, of which nothing is run
 $(VENV)/.done-tables: $(VENV)/.done-bench requirements-tables.lock
@@ -117,8 +116,7 @@ $(VENV)/.done-tables: $(VENV)/.done-bench requirements-tables.lock
 	touch $@
 
 bench/tables: $(VENV)/.done-tables
-	$(BIN)/python benchmarks/tables.py --jobs $(WORKERS) --part units null planted whole $(if $(DATA),flights --data $(DATA))
-	$(BIN)/python benchmarks/tables.py --jobs $(WORKERS) --part units null planted whole --packages pydataset
+	$(BIN)/python benchmarks/tables.py --jobs $(WORKERS) $(if $(DATA),--data $(DATA))
 
 bench/paper_experiments: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/$(@F).py

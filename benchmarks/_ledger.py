@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -23,14 +22,14 @@ from miscal.findings.input_clusters import InputClusters
 from miscal.findings.ledger import Finding, Ledger, with_features
 
 
-def ledger_sets(folder: Path, chosen: Sequence[str] | None = None) -> list[str]:
-    """Names, file/model, of the sets with metadata; `chosen` keeps those that contain one of its strings."""
+def ledger_sets(folder: Path | None) -> list[str]:
+    """Names, file/model, of the sets with metadata."""
     names = []
     for key in METADATA:
-        if (path := folder / FILES[key][0]).exists():
+        if folder and (path := folder / FILES[key][0]).exists():
             models = polars.read_parquet(path, columns=["model"])["model"].unique(maintain_order=True)
             names += [f"{key}/{model}" for model in models]
-    return [name for name in names if not chosen or any(part in name for part in chosen)]
+    return names
 
 
 @lru_cache(maxsize=2)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from _store import Key, Store, fill
+from _store import Key, Store
 from baselines import METHODS
 
 
@@ -58,7 +58,7 @@ def results(args: argparse.Namespace, fields: tuple[str, ...], keys: Sequence[Ke
         for key in keys:
             store.records.pop(key, None)
     if not args.print:
-        fill(store, keys, work, n_jobs=args.jobs, progress=partial(_print_progress, store))
+        store.fill(keys, work, args.jobs, partial(_print_progress, store))
     if others := store.other_versions():
         print(f"{args.cache} holds results of other versions of miscal: {', '.join(others)}", file=sys.stderr)
     return store
