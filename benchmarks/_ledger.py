@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars
 
-from _data import FILES, METADATA
+from _data import FILES, METADATA, set_names
 from miscal.data.readers import read_triples
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
@@ -23,13 +23,8 @@ from miscal.findings.ledger import Finding, Ledger, with_features
 
 
 def ledger_sets(folder: Path | None) -> list[str]:
-    """Names, file/model, of the sets with metadata."""
-    names = []
-    for key in METADATA:
-        if folder and (path := folder / FILES[key][0]).exists():
-            models = polars.read_parquet(path, columns=["model"])["model"].unique(maintain_order=True)
-            names += [f"{key}/{model}" for model in models]
-    return names
+    """Names of the sets with metadata."""
+    return [name for name in set_names(folder) if folder and name.split("/")[0] in METADATA]
 
 
 @lru_cache(maxsize=2)

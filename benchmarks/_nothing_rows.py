@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 import polars as pl
 from scipy.special import expit, logit
-from scipy.stats import norm, t
+from scipy.stats import t
 
 from _judge_worlds import WORLDS as JUDGE_WORLDS
 from _judge_worlds import cross_fitted, rate_of
@@ -215,33 +215,15 @@ def answers(world: str, n: int, rng: np.random.Generator) -> tuple[pl.DataFrame,
     return frame, score, (rng.random(n) < expit(1.1 * (earned - 3))).astype(float)
 
 
-def z_tests(frame: pl.DataFrame, residual: np.ndarray) -> list[tuple[str, float, float]]:
-    """Column, mean residual and p-value of each value of a column, and of each quarter of its numbers."""
-    found = []
-    for name in frame.columns:
-        values = frame[name].to_numpy()
-        if values.dtype.kind == "f":
-            values = np.searchsorted(np.quantile(values, [0.25, 0.5, 0.75]), values)
-        for value in np.unique(values):
-            inside = residual[values == value]
-            if len(inside) >= 10:
-                spread = max(inside.std(ddof=1), 1e-9) / np.sqrt(len(inside))
-                found.append((name, float(inside.mean()), float(2 * norm.sf(abs(inside.mean()) / spread))))
-    return found
-
-
 def lenient(world: str, labels: int, number: int) -> Told:
-    """Groups in which a judge is too lenient: those of the ledger, and of z-tests by Bonferroni's correction."""
+    """Groups in which a judge is too lenient, of the ledger."""
     frame, score, approved = answers(world, labels, np.random.default_rng((71, len(world), labels, number)))
     f = JudgeScale.fit(score, approved).probability(score)
     findings, planted = named_findings(approved, f, frame, seed=number).findings, LENIENT[world]
-    tested = z_tests(frame, approved - f)
-    beyond = [(column, mean) for column, mean, p in tested if p < LEVEL / len(tested)]
     if world == "nothing":
-        return Told(misses={"any group": bool(findings), f"any by z-tests{UNTOLD}": bool(beyond)})
+        return Told(misses={"any group": bool(findings)})
     found = any(planted in one.columns and one.sign == "over" for one in findings)
-    by_z = any(column == planted and mean < 0 for column, mean in beyond)
-    return Told(misses={f"found{UNTOLD}": found, f"found by z-tests{UNTOLD}": by_z})
+    return Told(misses={f"found{UNTOLD}": found})
 
 
 PASSING = (*JUDGE_WORLDS, "in the lenient group")
@@ -250,7 +232,7 @@ rate_of = lru_cache(rate_of)
 
 
 def passing(world: str, labels: int, number: int) -> Told:
-    """Intervals of the pass rate that people would give: of miscal, the labelled rows, the judge, plain PPI."""
+    """Intervals of the pass rate that people would give: of miscal, the labelled rows, and the judge."""
     name, group = ("lenient group", 0) if world == "in the lenient group" else (world, None)
     rng = np.random.default_rng((list(JUDGE_WORLDS).index(name), labels, number))
     draw = JUDGE_WORLDS[name](rng, JUDGED, labels)
@@ -263,24 +245,13 @@ def passing(world: str, labels: int, number: int) -> Told:
         "miscal": pass_rate(rows), "labelled alone": pass_rate(replace(rows, predicted=np.full(len(rows), 0.5))),
         "judge": judge_rate(rows, draw.score[inside]),
     }  # fmt: skip
-    ends = {name: (one.low, one.high) for name, one in found.items()} | {"plain PPI": plain_ppi(rows)[1:]}
+    ends = {name: (one.low, one.high) for name, one in found.items()}
     told, alone, truth = Told(), ends["labelled alone"], rate_of(name, group)
     for method, (low, high) in ends.items():
         if None not in (low, high, *alone):
             told.misses[method if method == "miscal" else f"{method}{UNTOLD}"] = not low <= truth <= high
             told.means[f"width, {method}"] = high - low
     return told
-
-
-def plain_ppi(rows: JudgedRows) -> tuple[float, float, float]:
-    """Prediction-powered inference as it was first published: factor 1, normal interval; clusters are not looked at."""
-    some = rows.take(rows.labelled)
-    share = some.inverse / some.inverse.sum()
-    error = some.human - some.predicted
-    bias = share @ error
-    estimate = rows.predicted.mean() + bias
-    spread = np.sqrt(np.var(rows.predicted) / len(rows) + share**2 @ (error - bias) ** 2)
-    return estimate, estimate - 1.96 * spread, estimate + 1.96 * spread
 
 
 # --- rankings of models -------------------------------------------------------------------------------------------

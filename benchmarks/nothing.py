@@ -8,7 +8,7 @@ above its level: for a cell at 1 % over the number of cells, and for a statement
 their number. What a run does not promise has a name of its own, and no target.
 
 `certificates` to `errors`: statements on fields fixed before the outcomes, in twelve worlds (_validity_worlds.py);
-`runs with truth` (_validity_fits.py) and the others down to `units of rows` (_nothing_runs.py): whole runs or their
+`runs with truth` (_validity_fits.py) and the others down to `real inputs` (_nothing_runs.py): whole runs or their
 layers; `groups` to `rankings` (_nothing_rows.py): single statements; then lists of findings, scans, the gate of a
 comparison (_nothing_tables.py), units that are found, columns that give the outcome away, and findings that several
 models share.
@@ -39,7 +39,6 @@ QUESTIONS = {
     "time": Question(runs.in_time, runs.TIMES, (500,), 100),
     "harm": Question(runs.harm, runs.RATES, (60, 100, 200, 500, 1_500), 40, level=0.02),
     "real inputs": Question(runs.real_inputs, runs.DRAWN, (0,), 50, data=True),
-    "units of rows": Question(runs.units_of_rows, runs.SHAPES, (600,), 60),
     "groups": Question(rows.dependent, rows.DEPENDENT, (300, 1_000), 100, together=50),
     "monitors": Question(rows.watched, tuple(rows.WATCHED), (0,), 400, together=50),
     "judges": Question(rows.lenient, tuple(rows.LENIENT), (200, 500, 2_000), 1_000, together=50),
