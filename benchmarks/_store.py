@@ -14,7 +14,7 @@ from typing import Any
 
 import joblib
 
-from miscal.base.errors import CorruptFile, FileError
+from miscal.base.errors import CorruptFile
 
 Key = tuple
 VERSION = "miscal"
@@ -40,11 +40,6 @@ class Store:
             raise CorruptFile(f"{path} has a damaged line: remove the file and run again") from None
         if len(whole) < len(content):
             os.truncate(path, len(whole))
-
-    def __getitem__(self, key: Key) -> dict[str, Any]:
-        if key not in self.records:
-            raise FileError(f"{self.path} has no result for {' '.join(map(str, key))}: run without printing only")
-        return self.records[key]
 
     def key(self, record: dict[str, Any]) -> Key:
         """Return the key of a record."""

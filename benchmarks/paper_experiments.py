@@ -21,7 +21,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 
 from _script import options, show, target
 from miscal.study.synthetic.experiments import (
@@ -35,8 +34,8 @@ from miscal.study.synthetic.experiments import (
     n_parameters,
 )
 from miscal.study.synthetic.run import ExperimentFolder, run
-from miscal.study.synthetic.sections import BUILDERS, over_lambda
-from miscal.study.synthetic.tables import brief, choice_of
+from miscal.study.synthetic.sections import BUILDERS
+from miscal.study.synthetic.tables import choice_of
 
 CLUSTERS_R, MOST_REGRET = (0.93, 0.97), 0.02
 RAPID, NEAR_ZERO, STRONG = 4.0, 0.2, 0.5
@@ -45,23 +44,9 @@ RAPID, NEAR_ZERO, STRONG = 4.0, 0.2, 0.5
 def show_section(args: argparse.Namespace, name: str, records: list[Record]) -> None:
     """Print what the page says of an experiment, and its table."""
     section = BUILDERS[name](records)
-    head, rows = over_lambdas(section.tables[name]) if name == "interaction" else section.shown
+    head, rows = section.shown
     show(args, f"paper-{name}", section.title, head, [[cell.replace("\u2212", "-") for cell in row] for row in rows])
     print("\n" + "\n".join(f"- {line}" for line in section.found))
-
-
-def over_lambdas(table: pl.DataFrame) -> tuple[list[str], list[list[str]]]:
-    """Head and rows of what small and wide bandwidths do over lambda."""
-    rows = []
-    for (a, k), own in table.group_by("amplitude", "frequency", maintain_order=True):
-        (by_loss, spread), (by_proxy, proxy_spread) = (over_lambda(own, name) for name in ("loss_r", "r"))
-        rows += [
-            [f"{a:g}", f"{k:g}", brief(x), f"{r:.2f}", f"{spread:.3f}", f"{other:.2f}", f"{proxy_spread:.3f}"]
-            for (x, r), (_, other) in zip(by_loss, by_proxy, strict=True)
-        ]
-    heads = ("mean r of bandwidths up to 0.1", "spread over lambda at the widest bandwidth")
-    by_epoch = [f"{head}, {epoch}" for epoch in ("lowest loss", "smallest proxy") for head in heads]
-    return ["A", "k", "lambda", *by_epoch], rows
 
 
 def print_claims(records: Sequence[Record]) -> None:

@@ -43,19 +43,19 @@ def seen(evidence: Evidence, world: str, n: int, draw: int) -> Told:
     share, strength = (float(part.split()[1]) for part in world.split(", "))
     sign = 1 if draw % 2 else -1
     rng = np.random.default_rng((draw, COLUMNS, n, round(1e6 * share), round(1e6 * strength)))
-    world = rare_regime(n, COLUMNS, share=share, shift=sign * strength, random_state=rng)
-    drawn = Triples.of(world.X, confidence=world.confidence, correct=world.correct)
+    made = rare_regime(n, COLUMNS, share=share, shift=sign * strength, random_state=rng)
+    drawn = Triples.of(made.X, confidence=made.confidence, correct=made.correct)
     rows = fit_rows(prepare(drawn, evidence, draw)[0], seed=draw, n_jobs=1)
     claim, test = claim_of(rows, seed=draw), rows.evaluated
     if strength == 0:
         return Told(misses={"claim where nothing is": claim.claims_hidden})
     hidden, supported = rows.estimate.hidden[test], rows.estimate.supported[test]
-    planted = world.regime[test] == 1
+    planted = made.regime[test] == 1
     inside = regimes_of(hidden, EPSILON, supported) == ("under" if sign > 0 else "over")
     found = planted.any() and inside[planted].mean() >= 0.5 and planted[inside].mean() >= 2 * planted.mean()
     told = {"claimed": rows.model.structure_, "found": found, "certified": claim.claims_hidden,
             "limit": claim.hidden.low > 0}  # fmt: skip
-    sizes = np.abs(world.delta[world.regime == 1])
+    sizes = np.abs(made.delta[made.regime == 1])
     return Told(misses={f"{name}{FOUND}": bool(was) for name, was in told.items()},
                 means={"size": sizes.mean() if len(sizes) else 0.0})  # fmt: skip
 
