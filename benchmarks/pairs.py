@@ -58,7 +58,7 @@ def named(world: str, _: int, seed: int) -> Told:
 QUESTIONS = {
     "pairs": Question(
         named, WORLDS, (0,), 1, least={f"{name}{FOUND}": {"": 1.0} for name in ("named alone", "within .03")}
-    ),
+    )
 }
 
 if __name__ == "__main__":
