@@ -6,10 +6,10 @@ No inputs are needed, but confidences and outcomes alone. Of each set so many ro
 on them in five folds as in a fit, a rule chooses, and its choice, fitted to all of these rows, is judged on the other
 rows of the set. Outcomes are the real ones, or drawn from the confidences ("calibrated"), where nothing can be gained.
 
-The rules for a temperature in place of the confidence as it is: a gain of 0, 0.5, 1, 1.5 or 2 paired standard errors,
-a likelihood ratio at the level of 5 % or 1 % on the rows themselves, or none at all, with a slope that a normal prior
-of standard deviation 0.35 draws to 1 ("shrunken"). Isotonic regression is chosen beside it as in miscal. "now" is what
-miscal does, and "many" its rule of many rows at every size: two standard errors for every map.
+The rules for a temperature in place of the confidence as it is: a gain of 0, 0.5, 1, 1.5 or 2 paired standard errors.
+Likelihood ratios and a slope that a prior draws to 1 ("shrunken") were compared once. Isotonic regression is chosen
+beside it as in miscal. "now" is what miscal does, and "many" its rule of many rows at every size: two standard errors
+for every map.
 """
 
 from __future__ import annotations
@@ -17,27 +17,23 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from scipy.special import expit
 
 from _data import read_set, set_names
 from _script import limit_threads, options, results, show, target
-from miscal.calibration.calibrators import CALIBRATORS, logit
+from miscal.calibration.calibrators import CALIBRATORS
 from miscal.calibration.global_map import GLOBAL_MAPS, crossfit_global_map, paired_gain, proof_of, simplest
 from miscal.calibration.metrics import log_losses
 
 FIELDS = ("set", "outcomes", "rows")
 OUTCOMES = ("real", "calibrated")
 STANDARD_ERRORS = (0.0, 0.5, 1.0, 1.5, 2.0)
-LEVELS = {"5 %": 3.84, "1 %": 6.63}
-PRIOR = 0.35
-MANY, NOW, SHRUNKEN = "many", "now", "shrunken"
-RULES = (MANY, NOW, *(f"{k:g} s.e." for k in STANDARD_ERRORS), *(f"ratio, {level}" for level in LEVELS), SHRUNKEN)
+MANY, NOW = "many", "now"
+RULES = (MANY, NOW, *(f"{k:g} s.e." for k in STANDARD_ERRORS))
 LEAST_REST = 0.3
 """Share of a set that must be left to judge on."""
 LEAST_ROWS, SAME_FROM = 100, 1_000
@@ -47,47 +43,13 @@ MOST_LOST = 0.0015
 UNIT = 1e-4
 
 
-@dataclass(frozen=True, eq=False)
-class Learned:
-    """Rows learned from: the loss of each under maps learned from other folds, and what a rule needs beside."""
-
-    losses: dict[str, np.ndarray]
-    log_odds: dict[str, np.ndarray]
-    ratio: float
-    rows: int
-
-    def choice(self, rule: str) -> str:
-        """Name of the map that a rule takes."""
-        proof = proof_of(self.rows)
-        if rule in (MANY, NOW):
-            return simplest(self.losses, standard_errors=proof if rule == NOW else {}, log_odds=self.log_odds)
-        if rule.endswith("s.e."):
-            needed = proof | {"temperature": float(rule.split()[0])}
-            return simplest(self.losses, standard_errors=needed, log_odds=self.log_odds)
-        taken = rule == SHRUNKEN or self.ratio > LEVELS[rule.removeprefix("ratio, ")]
-        first = "temperature" if taken else "identity"
-        losses = {name: self.losses[name] for name in (first, "isotonic")}
-        chosen = simplest(losses, standard_errors=proof, log_odds=self.log_odds)
-        return SHRUNKEN if rule == SHRUNKEN and chosen == "temperature" else chosen
-
-
-def learn(y: np.ndarray, f: np.ndarray) -> Learned:
-    """Cross-fit the maps, as a fit does."""
+def choices(y: np.ndarray, f: np.ndarray) -> dict[str, str]:
+    """Name of the map that each rule takes, of maps cross-fitted as a fit does."""
     found = crossfit_global_map(y, f, np.arange(len(y)) % 5)
-    fitted = log_losses(y, CALIBRATORS["temperature"]().learn(y, f).apply(f))
-    ratio = 2 * float(np.sum(log_losses(y, f) - fitted))
     losses = {name: log_losses(y, expit(odds)) for name, odds in found.log_odds.items()}
-    return Learned(losses, found.log_odds, ratio, len(y))
-
-
-def shrunken(y: np.ndarray, f: np.ndarray) -> float:
-    """Slope of most posterior probability, of a normal prior around 1."""
-    odds = logit(f)
-
-    def cost(slope: float) -> float:
-        return float(np.sum(np.logaddexp(0, slope * odds) - y * slope * odds) + (slope - 1) ** 2 / (2 * PRIOR**2))
-
-    return float(minimize_scalar(cost, bounds=(0.0, 10.0), method="bounded").x)
+    proof = proof_of(len(y))
+    needed = {MANY: {}, NOW: proof} | {f"{k:g} s.e.": proof | {"temperature": k} for k in STANDARD_ERRORS}
+    return {rule: simplest(losses, standard_errors=one, log_odds=found.log_odds) for rule, one in needed.items()}
 
 
 def one_cell(folder: Path | None, draws: int, name: str, outcomes: str, rows: int) -> dict:
@@ -102,11 +64,11 @@ def one_cell(folder: Path | None, draws: int, name: str, outcomes: str, rows: in
         y = (rng.random(len(f)) < rate).astype(float)
         known = np.zeros(len(f), bool)
         known[rng.choice(len(f), rows, replace=False)] = True
-        learned = learn(y[known], f[known])
+        chosen = choices(y[known], f[known])
         after = _losses_after(y[known], f[known], f[~known], rate[~known])
         for rule in RULES:
-            gains[rule].append(after["identity"] - after[learned.choice(rule)])
-        kept += learned.choice(NOW) == "identity"
+            gains[rule].append(after["identity"] - after[chosen[rule]])
+        kept += chosen[NOW] == "identity"
     return {
         "set": name, "outcomes": outcomes, "rows": rows, "seconds": time.perf_counter() - start, "kept": kept / draws,
         "gain": {rule: float(np.mean(values)) for rule, values in gains.items()},
@@ -117,7 +79,6 @@ def one_cell(folder: Path | None, draws: int, name: str, outcomes: str, rows: in
 def _losses_after(y: np.ndarray, f: np.ndarray, at: np.ndarray, rate: np.ndarray) -> dict[str, float]:
     """Mean log loss of rows at confidences `at`, right at `rate`, under every map fitted to y and f."""
     corrected = {name: CALIBRATORS[name]().learn(y, f).apply(at) for name in GLOBAL_MAPS}
-    corrected[SHRUNKEN] = expit(shrunken(y, f) * logit(at))
     right, wrong = np.ones_like(at), np.zeros_like(at)
     return {
         name: float(np.mean(rate * log_losses(right, p) + (1 - rate) * log_losses(wrong, p)))
