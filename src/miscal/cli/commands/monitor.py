@@ -31,7 +31,7 @@ class LookOptions:
     at: str | None = parameter("What to call this look on the page, e.g. its date.", metavar="DATE")
     tolerance: float | None = parameter(
         "Distance of outcomes from the corrected confidences that counts as right, e.g. 0.02; fixed at the first look. "
-        "Default: 0.02 (less of rare events), or what the run could be off by.",
+        "Default: 0.02 (less of rare events).",
         metavar="T",
         parse=number(float, 0),
     )

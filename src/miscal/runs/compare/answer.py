@@ -68,12 +68,12 @@ def _worth(found: ComparedRuns) -> str:
     """Say what the probabilities are worth, as they are and once each is corrected."""
     raw, corrected = (found.measures[name] for name in ("log_loss", "corrected_log_loss"))
     plain, mended = (f"{score(one.a.value or 0.0)} and {score(one.b.value or 0.0)}" for one in (raw, corrected))
+    said = f"Log loss of {_name(found.a)} and {_name(found.b)}: {plain} as they are, {mended} corrected"
     ends = corrected.difference.interval
     if corrected.better is None or ends is None:
-        return f"Log loss {plain}, corrected {mended}: neither is shown to be ahead."
+        return f"{said}; neither is shown to be ahead."
     low, high = sorted(score(abs(end or 0.0)) for end in ends)
-    ahead = _name(found.a if corrected.better == "a" else found.b)
-    return f"Log loss {plain}, corrected {mended}: {ahead} is ahead by {low} to {high}."
+    return f"{said}; {_name(found.a if corrected.better == 'a' else found.b)} is ahead by {low} to {high}."
 
 
 def _action(found: ComparedRuns) -> str:
