@@ -18,7 +18,7 @@ from miscal.findings.ledger import Finding
 from miscal.findings.ledger.sizes import WORSE
 from miscal.findings.verdict import in_points
 
-MOST_WORDS = 8
+MOST_WORDS = 10
 """Words of a group's name in a sentence; tables hold the whole name."""
 HARMED_WORDS = 6
 """Words of the name of a group that the correction makes worse."""

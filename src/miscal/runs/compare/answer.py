@@ -20,7 +20,7 @@ from miscal.runs.compare.document import (
     rows_facts,
 )
 
-MOST_WORDS, LONGEST = 6, 30
+MOST_WORDS, LONGEST = 8, 30
 """Words of a group's name, and characters of a run's, in a sentence; tables and the page hold the whole names."""
 MOST_PRINTED, MOST_SHOWN, MOST_NOTED = 12, 3, 3
 """Groups printed and drawn, and notes printed; the page has all."""
