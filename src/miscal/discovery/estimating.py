@@ -291,9 +291,7 @@ def expected_before(triples: Triples, confidence: np.ndarray, block: np.ndarray)
     return expected
 
 
-def _regression(
-    triples: Triples, f: np.ndarray, order: np.ndarray
-) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+def _regression(triples: Triples, f: np.ndarray, order: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
     """Return a function from the rows learned from, bool (n,) in an order, and confidences to E[y | f] there."""
     named = None if triples.group is None else np.unique(triples.group, return_inverse=True)[1]
     y, f, named, weight = (take_rows(values, order) for values in (triples.correct, f, named, triples.weight))
