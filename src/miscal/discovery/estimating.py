@@ -271,7 +271,8 @@ def expected_outcome(triples: Triples, seed: int, confidence: np.ndarray | None 
     f = triples.confidence if confidence is None else confidence[order]
     # in order of confidence, nothing that follows has to sort or to search far
     rising = np.argsort(f, kind="stable")
-    f, learned, expected = f[rising], _regression(triples, f, rising), np.empty(len(triples))
+    f, expected = f[rising], np.empty(len(triples))
+    learned = _regression(triples, f, rising)
     if triples.split is not None:
         expected[order[rising]] = learned(triples.split[rising] != "test", f)
         return expected
@@ -291,10 +292,9 @@ def expected_before(triples: Triples, confidence: np.ndarray, block: np.ndarray)
 
 
 def _regression(triples: Triples, f: np.ndarray, order: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """Return a function from the rows learned from, bool (n,) in an order, and confidences to E[y | f] there."""
-    named = None if triples.group is None else np.unique(triples.group, return_inverse=True)[1]
-    y, f = triples.correct[order], f[order]
-    named, weight = take_rows(named, order), take_rows(triples.weight, order)
+    """Return a function from the rows learned from and confidences to E[y | f] there; f and these are in an order."""
+    named = None if triples.group is None else np.unique(triples.group[order], return_inverse=True)[1]
+    y, weight = triples.correct[order], take_rows(triples.weight, order)
 
     def learned(known: np.ndarray, at: np.ndarray) -> np.ndarray:
         group, own = take_rows(named, known), take_rows(weight, known)

@@ -122,7 +122,9 @@ class LeakSearch:
         unit: np.ndarray | None = None,
     ) -> None:
         columns = {name: column_of(frame, name) for name in names}
-        order = content_order(confidence[:, None], correct, *(series.to_numpy() for series in columns.values()))
+        # texts become objects only if they are needed to tell rows apart; lists, which are compared as written, at once
+        parts = (series.to_numpy() if series.dtype.is_nested() else series for series in columns.values())
+        order = content_order(confidence[:, None], correct, *parts)
         some = order[np.random.default_rng((seed, MOST_ROWS)).permutation(len(order))[:MOST_ROWS]]
         self._columns = {name: series[some] for name, series in columns.items()}
         self.y, self._confidence = correct[some] > 0, confidence[some]

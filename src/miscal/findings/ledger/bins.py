@@ -186,11 +186,18 @@ def spans(count: int, narrow: float, widest: float) -> Iterator[tuple[int, int]]
                 yield first, after - 1
 
 
-def stretches(column: str, values: np.ndarray, few: int, count: np.ndarray | None = None) -> Iterator[Stretch]:
+def stretches(
+    column: str,
+    values: np.ndarray,
+    few: int,
+    count: np.ndarray | None = None,
+    texts: tuple[list[str], np.ndarray] | None = None,
+) -> Iterator[Stretch]:
     """Yield the stretches of two and more neighbouring values of a column, up to half of the rows.
 
     `values`, (n,): text, numbers or dates. `few`: distinct numbers up to which stretches go from value to value; of
-    more, those alone that pass the end. `count`, (n,): how many rows each stands for.
+    more, those alone that pass the end. `count`, (n,): how many rows each stands for. `texts`: what :func:`texts_of`
+    returns, where it is known.
 
     Examples
     --------
@@ -204,7 +211,7 @@ def stretches(column: str, values: np.ndarray, few: int, count: np.ndarray | Non
         return
     count = np.ones(len(values)) if count is None else count
     # the complement of a stretch of more than half of the rows is a candidate
-    every = _of_levels(column, values) if numbers is None else _of_numbers(column, numbers, few)
+    every = _of_levels(column, *(texts or texts_of(values))) if numbers is None else _of_numbers(column, numbers, few)
     yield from ((one, inside) for one, inside in every if 2 * count @ inside <= count.sum())
 
 
@@ -243,8 +250,7 @@ def _of_numbers(column: str, numbers: np.ndarray, few: int) -> Iterator[Stretch]
         yield from _passing_the_end(column, [written(value, False) for value in distinct], places)
 
 
-def _of_levels(column: str, values: np.ndarray) -> Iterator[Stretch]:
-    distinct, codes = texts_of(values)
+def _of_levels(column: str, distinct: list[str], codes: np.ndarray) -> Iterator[Stretch]:
     levels, rounds = order_levels(distinct)
     if len(levels) < _LEAST_LEVELS:
         return

@@ -159,7 +159,8 @@ def named_groups(
     for part in cells:
         if part.column in bins:
             found.add_intervals(bins[part.column])
-        found.add_all(INTERVAL, stretches(part.column, columns[part.column], settings.few_values))
+        texts = [one.value for one in part.cells if isinstance(one, Value)], part.codes
+        found.add_all(INTERVAL, stretches(part.column, columns[part.column], settings.few_values, texts=texts))
     found.columns = cells
     found.add_trends(columns)
     numbers = {name: numbers_of(columns[name])[0] for name, wide in bins.items() if not wide.date}
