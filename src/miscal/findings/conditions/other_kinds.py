@@ -1,6 +1,6 @@
 """Kinds of conditions on texts and inputs, on the estimated field, and on several conditions together.
 
-It says nothing about which rows belong to a group, so new rows are placed by the condition alone.
+What a group is made of says nothing about which rows belong to it, so new rows are placed by the condition alone.
 """
 
 from __future__ import annotations
