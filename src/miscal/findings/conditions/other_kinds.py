@@ -1,17 +1,14 @@
-"""Kinds of conditions on texts and inputs, on the estimated field, and on several conditions together.
-
-What a group is made of says nothing about which rows belong to it, so new rows are placed by the condition alone.
-"""
+"""Kinds of conditions on texts and inputs, and on several conditions together."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from dataclasses import dataclass, field
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 
-from miscal.base.number_wording import percent
+from miscal.findings.conditions.composition import Alike, Mixed, Mostly
 from miscal.findings.conditions.condition import TEXT, Condition, Frame, Mask, Stored, Wording
 
 
@@ -19,7 +16,7 @@ from miscal.findings.conditions.condition import TEXT, Condition, Frame, Mask, S
 class Term(Condition):
     """The rows whose text has a term, in any case: ``'"court" in the text'``.
 
-    `term` is in lower case.
+    `term` is in lower case. `made_of`: what most of them are, where the run found that; no part of its identity.
 
     Examples
     --------
@@ -30,10 +27,15 @@ class Term(Condition):
     kind: ClassVar[str] = "term"
     columns: ClassVar[tuple[str, ...]] = (TEXT,)
     term: str
+    made_of: Mostly | None = field(default=None, compare=False)
 
     @property
     def wording(self) -> Wording:
         return Wording("", f'"{self.term}"', " in the text")
+
+    @property
+    def description(self) -> str:
+        return self.words if self.made_of is None else f"{self.words} ({self.made_of.words})"
 
     def lacks(self, frame: Frame) -> str | None:
         return "the rows have no texts" if frame.text is None else None
@@ -50,7 +52,17 @@ class Cluster(Condition):
     """The rows whose inputs lie nearest to some centres that the run stored: ``"a cluster of 120 similar inputs"``.
 
     It holds `n` rows of the run: those of the centres `members`, from 0, of `scale` centres
-    (:class:`~miscal.findings.input_clusters.InputClusters`).
+    (:class:`~miscal.findings.input_clusters.InputClusters`). `made_of`: what they are, where the run described it; no
+    part of its identity.
+
+    Examples
+    --------
+    >>> from miscal.findings.conditions.column_kinds import Value
+    >>> law = Value("subject", "law", "text")
+    >>> Cluster(120, 8, (3,), Alike(law, 0.84)).description
+    'a cluster of 120 similar inputs: subject = law (overlap 84 %)'
+    >>> Cluster(120, 8, (3,), Mixed(3, law, 0.35)).description
+    'a cluster of 120 similar inputs, mixed: 3 values of subject, law the most common (35 %)'
     """
 
     kind: ClassVar[str] = "cluster"
@@ -58,14 +70,19 @@ class Cluster(Condition):
     n: int
     scale: int
     members: tuple[int, ...]
+    made_of: Annotated[Alike | Mixed, Field(discriminator="kind")] | None = field(default=None, compare=False)
 
     @property
     def wording(self) -> Wording:
         return Wording("", f"a cluster of {self.n:,} similar inputs")
 
     @property
+    def description(self) -> str:
+        return f"{self.words}, {self.made_of.words}" if isinstance(self.made_of, Mixed) else self.phrase
+
+    @property
     def phrase(self) -> str:
-        return self.words
+        return f"{self.words}: {self.made_of.words}" if isinstance(self.made_of, Alike) else self.words
 
     def lacks(self, frame: Frame) -> str | None:
         if frame.X is None:
@@ -76,53 +93,6 @@ class Cluster(Condition):
 
     def rows(self, frame: Frame) -> Mask:
         return np.isin(frame.cluster_of(self.scale), self.members)
-
-
-@dataclass(frozen=True)
-class Cut(Condition):
-    """The rows at one end of the hidden field: ``"the 10 % of rows with the lowest estimated hidden residual"``.
-
-    `share` is of the rows of each block of the run. New rows, whose hidden field the saved model estimates, are at most
-    `bound` (or at least, at the highest end): the quantile of the honest hidden field of the run. Of the rows of the
-    run, `blocks` has the number of each block that was judged, and its own bound; `drawn` are those at the bound of
-    their block that belong to the cut, for of rows with one value some were drawn.
-
-    Examples
-    --------
-    >>> worst = Cut("lowest", 0.1, -0.2, ((1, -0.25),), (7,))
-    >>> worst.rows(Frame(3, hidden=np.array([-0.3, -0.2, 0.1]))).tolist()
-    [True, True, False]
-    """
-
-    kind: ClassVar[str] = "cut"
-    columns: ClassVar[tuple[str, ...]] = ()
-    on_field: ClassVar[bool] = True
-    end: Literal["lowest", "highest"]
-    share: float
-    bound: float
-    blocks: tuple[tuple[int, float], ...]
-    drawn: tuple[int, ...]
-
-    @property
-    def wording(self) -> Wording:
-        return Wording("", f"the {percent(self.share)} of rows with the {self.end} estimated hidden residual")
-
-    @property
-    def phrase(self) -> str:
-        return self.words
-
-    def lacks(self, frame: Frame) -> str | None:
-        return "the hidden residual of the rows is not estimated" if frame.hidden is None else None
-
-    def rows(self, frame: Frame) -> Mask:
-        side = 1 if self.end == "lowest" else -1
-        hidden = side * frame.hidden
-        if frame.block is None or frame.row is None:
-            return hidden <= side * self.bound
-        inside = np.isin(frame.row, self.drawn)
-        for block, bound in self.blocks:
-            inside |= (frame.block == block) & (hidden < side * bound)
-        return inside
 
 
 @dataclass(frozen=True)
@@ -209,138 +179,3 @@ class NoneOf(Several):
 
     def rows(self, frame: Frame) -> Mask:
         return ~AnyOf(self.conditions).rows(frame)
-
-
-@dataclass(frozen=True)
-class Alike:
-    """A condition that means nearly the same rows.
-
-    `overlap`: jaccard index of the rows that it means and those of the group, in [0, 1].
-    """
-
-    condition: Stored
-    overlap: float
-    kind: Literal["alike"] = "alike"
-
-    @property
-    def words(self) -> str:
-        """``"subject = law or history (overlap 84 %)"``."""
-        return f"{self.condition.words} (overlap {percent(self.overlap)})"
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns that it speaks of."""
-        return self.condition.columns
-
-
-@dataclass(frozen=True)
-class Mostly:
-    """A condition that most rows of a group meet, far more often than other rows do.
-
-    `share`: of the rows of the group, in (0, 1].
-    """
-
-    condition: Stored
-    share: float
-    kind: Literal["mostly"] = "mostly"
-
-    @property
-    def words(self) -> str:
-        """``"74 % have subject = law"``."""
-        return f"{percent(self.share)} have {self.condition.words}"
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """None beside those of the group: its own condition is the better name."""
-        return ()
-
-
-@dataclass(frozen=True)
-class TermShare:
-    """How common a condition is in a group and elsewhere, each in [0, 1].
-
-    `elsewhere`: share of the other rows.
-    """
-
-    condition: Stored
-    share: float
-    elsewhere: float
-
-    @property
-    def words(self) -> str:
-        """``'"court" in 60 % of the texts (3 % elsewhere)'``."""
-        own = self.condition.wording.own
-        return f"{own} in {percent(self.share)} of the texts ({percent(self.elsewhere)} elsewhere)"
-
-
-@dataclass(frozen=True)
-class Mixed:
-    """How mixed a group is that no named groups fit.
-
-    `values`: how many values of one column its rows have; 0 where no column tells. `common`: the most common of them.
-    `share`: share of the rows that have it, in [0, 1]. `nearly_all`: whether these are so many that the others are not
-    named. `terms`: terms of the texts that tell the group from other rows, where no column does. `typical`: numbers of
-    typical rows.
-    """
-
-    values: int = 0
-    common: Stored | None = None
-    share: float = 0.0
-    nearly_all: bool = False
-    terms: tuple[TermShare, ...] = ()
-    typical: tuple[int, ...] = ()
-    kind: Literal["mixed"] = "mixed"
-
-    @property
-    def words(self) -> str:
-        """``"mixed: 23 values of subject, law the most common (31 %); rows 4 and 8 are typical"``."""
-        most_common = self._most_common
-        typical = f"; rows {' and '.join(map(str, self.typical))} are typical" if self.typical else ""
-        return f"mixed: {most_common}{typical}" if most_common else f"mixed{typical}"
-
-    @property
-    def _most_common(self) -> str:
-        if self.common is None:
-            return ", ".join(one.words for one in self.terms)
-        if self.nearly_all:
-            return f"{percent(self.share)} of the rows have {self.common.words}"
-        of = f"{self.values} values of {self.common.columns[0]}"
-        return f"{of}, {self.common.wording.own} the most common ({percent(self.share)})"
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns that it speaks of."""
-        conditions = [*([] if self.common is None else [self.common]), *(one.condition for one in self.terms)]
-        return tuple(dict.fromkeys(column for one in conditions for column in one.columns))
-
-
-Composition = Annotated[Alike | Mostly | Mixed, Field(discriminator="kind")]
-"""What a group is made of."""
-
-
-def described(condition: Condition, made_of: Alike | Mostly | Mixed | None = None) -> str:
-    """Describe a group: its condition, and what it is made of.
-
-    Examples
-    --------
-    >>> from miscal.findings.conditions import read_condition
-    >>> law = read_condition({"kind": "value", "column": "subject", "value": "law", "of": "text"})
-    >>> cluster = read_condition({"kind": "cluster", "n": 120, "scale": 8, "members": [3]})
-    >>> described(cluster, Alike(law, 0.84))
-    'a cluster of 120 similar inputs: subject = law (overlap 84 %)'
-    >>> described(cluster, Mixed(3, law, 0.35))
-    'a cluster of 120 similar inputs, mixed: 3 values of subject, law the most common (35 %)'
-    """
-    if made_of is None:
-        return condition.words
-    if isinstance(made_of, Mostly):
-        return f"{condition.words} ({made_of.words})"
-    return f"{condition.words}{', ' if isinstance(made_of, Mixed) else ': '}{made_of.words}"
-
-
-def phrase(condition: Condition, made_of: Alike | Mostly | Mixed | None = None) -> str:
-    """Name the rows of a group in the middle of a sentence: ``"rows with subject = law"``.
-
-    A mixed group is not described in more words than its condition has.
-    """
-    return f"{condition.phrase}: {made_of.words}" if isinstance(made_of, Alike) else condition.phrase

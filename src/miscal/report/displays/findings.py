@@ -16,7 +16,7 @@ from miscal.discovery.summary import Summary
 from miscal.findings.ledger import Finding
 from miscal.report.drawing import Scale
 from miscal.report.formatting import bounds, count, points
-from miscal.report.groups import Curve, Group, all_rows, curves_of, fitted_range, named_groups
+from miscal.report.groups import Curve, Group, all_rows, curves_of, first_groups, fitted_range
 from miscal.report.legend import COLOURS
 from miscal.report.texts import begin, clean
 
@@ -174,7 +174,7 @@ class OverviewDisplay:
 
     def __init__(self, summary: Summary) -> None:
         self.summary, self._words = summary, vocabulary(summary.kind)
-        self.groups = [one for one in (all_rows(summary), *named_groups(summary)[:MOST_GROUPS]) if one is not None]
+        self.groups = [one for one in (all_rows(summary), *first_groups(summary)[:MOST_GROUPS]) if one is not None]
         happened, predicted = self._words.heads
         answer = summary.answer
         each = " ".join(
@@ -374,10 +374,10 @@ class FindingsDisplay(Display):
             return "No findings."
         lines = []
         for place, one in enumerate(self.findings, 1):
-            interval = f" ({bounds(one.before.interval)})" if one.before.interval else ""
+            interval = f" ({bounds(one.hidden.interval)})" if one.hidden.interval else ""
             left = "" if one.after.value is None else f"; {points(one.after.value)} after the correction"
             lines.append(
-                f"{place}. {one.description}, {count(one.n)} rows: {points(one.before.value)} points{interval} "
+                f"{place}. {one.description}, {count(one.n)} rows: {points(one.hidden.value)} points{interval} "
                 f"against {self._words.equal_rows()}{left}."
             )
         return " ".join(lines)
@@ -389,10 +389,10 @@ class FindingsDisplay(Display):
             ax.set_axis_off()
             return
         for place, one in enumerate(self.findings):
-            value, shade = one.before.value, colour[one.sign]
+            value, shade = one.hidden.value, colour[one.sign]
             if value is not None:
                 ax.barh(place, value, height=0.6, color=shade, alpha=0.85)
-            low, high = one.before.interval or (None, None)
+            low, high = one.hidden.interval or (None, None)
             if low is not None and high is not None:
                 ax.plot([low, high], [place, place], color=colour["ink"], lw=1.2, solid_capstyle="butt")
             if one.after.value is not None:

@@ -25,7 +25,6 @@ from miscal.report.groups import (
     fitted_range,
     groups_of,
     has_curve,
-    named_groups,
 )
 from miscal.report.map_data import Example, Examples
 from miscal.report.opening import opening
@@ -49,7 +48,7 @@ def answer(source: Source) -> dict[str, Any]:
 
 def first_screen(summary: Summary) -> dict[str, Any]:
     """Return the three lines and both pictures of a run."""
-    groups = named_groups(summary)
+    groups = first_groups(summary)
     first = [replace(one, name=few_words(one.name, NAME_WORDS)) for one in groups[:FIRST]]
     lines = (summary.answer.headline, summary.answer.reason, summary.answer.action)
     words = ALL_WORDS + max(0, LINE_WORDS - sum(len(one.split()) for one in lines)) // GIVEN
@@ -66,7 +65,7 @@ def first_screen(summary: Summary) -> dict[str, Any]:
         "rows": rows,
         # all rows alone look far off on an axis of their own
         "along": forest_axis(rows, () if curves is None or groups else (curves.x.low, curves.x.high)),
-        "total": len(first_groups(summary)),
+        "total": len(groups),
         "shown": len(first),
         "listed_at": "findings" if summary.findings else "classes",
         "changed": changed,
@@ -101,7 +100,7 @@ class FindingRow(NamedTuple):
     curves: Curves | None
     examples: list[Example]
     together: str
-    conditional: bool
+    conditional: str
     trend: Picture | None
     also: str
     origin: str
@@ -143,7 +142,7 @@ def _rows(source: Source) -> list[FindingRow]:
             else None,
             examples=examples.of(one.rows[:MAX_EXAMPLES]),
             together=together_words(one, found).removeprefix(", "),
-            conditional=group.number > 1 and one.conditional.value is not None,
+            conditional=_compared(one, group.number),
             trend=_trend(one, one.condition, source, terms) if isinstance(one.condition, Trend) else None,
             also=_also(one),
             origin=_origin(one),
@@ -152,6 +151,15 @@ def _rows(source: Source) -> list[FindingRow]:
         )
         for group, one in zip(groups_of(summary, SHOWN), found, strict=True)
     ]
+
+
+def _compared(finding: Finding, number: int) -> str:
+    """Say what its conditional size compares; empty where that says no more than the size itself."""
+    if finding.conditional.value is None:
+        return ""
+    if isinstance(finding.condition, Trend):
+        return "Its upper third against its lower third"
+    return "Beside rows in the same groups above" if number > 1 else ""
 
 
 def _also(finding: Finding) -> str:
