@@ -331,7 +331,7 @@ def test_what_is_said_of_other_embeddings_does_not_depend_on_pieces(name, wide, 
 
 
 def test_a_model_that_does_not_describe_its_inputs_corrects_and_says_so_in_one_line(wide, calibrate, tmp_path):
-    # as models of earlier versions were saved
+    # as where fewer than 16 rows were learned from
     shutil.copytree(wide, tmp_path / "model")
     replace(load_estimator(wide, beside=BESIDE), inputs=None).save(tmp_path / "model")
     X = drawn(2_000, 1)

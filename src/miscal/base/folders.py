@@ -1,6 +1,6 @@
 """State and results in folders: a learned state as JSON and arrays, and finished cells, each whole or not there.
 
-::
+A state is two files, none of which can run code::
 
     DIR/config.json           {"format", "version", "content", "sha256"}
     DIR/tensors.safetensors   the arrays

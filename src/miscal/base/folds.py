@@ -1,4 +1,4 @@
-"""Cut rows into folds that keep equal inputs, or named groups, together."""
+"""Cut rows into folds that keep equal inputs, or named groups, together, and dates into periods and blocks."""
 
 from __future__ import annotations
 

@@ -5,9 +5,9 @@ Heavy modules are imported by the commands that need them, so that ``miscal --he
 """
 
 import os
-import signal
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+
+from miscal.cli.signals import on_signals
 
 __all__ = ["main"]
 
@@ -40,18 +40,3 @@ def _run(arguments: Sequence[str]) -> object:
     from miscal.cli.app import run
 
     return run(arguments)
-
-
-@contextmanager
-def on_signals(stop: Callable[[int, object], None]) -> Iterator[None]:
-    """Call a function at Ctrl-C and SIGTERM while the block runs; a signal the parent had ignored stays ignored."""
-    before = {}
-    with suppress(ValueError):  # not the main thread: signals are not ours
-        for number in (signal.SIGINT, signal.SIGTERM):
-            if signal.getsignal(number) is not signal.SIG_IGN:
-                before[number] = signal.signal(number, stop)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

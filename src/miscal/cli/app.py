@@ -21,10 +21,8 @@ RunDir = Annotated[str, typer.Argument(metavar="RUN_DIR", help="A folder written
 OutTable = Annotated[
     str, typer.Option("--out", metavar="FILE", help="Table to write, a .parquet, .csv or .jsonl file.")
 ]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the run folder if it exists.")]
-OverwriteTable = Annotated[bool, typer.Option("--overwrite", help="Replace the table if it exists.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what --out names, if it exists.")]
 Dialect = Annotated[Literal["ansi", "spark"], typer.Option("--dialect", help="How names are quoted in SQL.")]
-Engine = Literal["local", "ray"]
 
 
 @dataclass(frozen=True)

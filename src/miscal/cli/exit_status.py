@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable
 
 from miscal.base.errors import InternalError, MiscalError
-from miscal.cli import on_signals
+from miscal.cli.signals import on_signals
 
 DONE, OUR_FAULT, USERS_TO_FIX, ALARM = 0, 1, 2, 3
 REPORT = "this is a bug in miscal; please run the same command with --debug and report what it prints"

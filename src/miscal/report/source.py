@@ -29,7 +29,7 @@ ANSWER_PREFIX = "answer."
 """What columns of the map begin with that hold the model's answer and the right one."""
 MAP_COLUMNS = (
     *("row", "split", "raw_1", "raw_2", "learned_1", "learned_2", "delta", "regime"),
-    *("confidence", "correct", "corrected"),
+    *("hidden_regime", "confidence", "correct", "corrected"),
 )
 
 

@@ -1,6 +1,6 @@
 """Shorten and clean texts and settings for a page, and name the rows behind its numbers: all rows, or the test rows.
 
-The only place that tells the two apart: every template writes ``words.rows`` and its like.
+No other place tells the two apart: every template writes ``words.rows`` and its like.
 """
 
 import re

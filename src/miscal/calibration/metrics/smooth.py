@@ -27,9 +27,6 @@ With the residuals r_i = y_i - f_i, normalised weights w_i and the Gaussian kern
     g_sigma(t)    = sum_i w_i r_i K_sigma(t, f_i)
     smECE_sigma   = integral_0^1 |g_sigma(t)| dt              does not increase with sigma
     smECE         = the sigma at which smECE_sigma = sigma    exists and is unique
-
-:mod:`~miscal.calibration.metrics.smooth` evaluates the first two at any sigma,
-:mod:`~miscal.calibration.metrics.smooth` finds the third, and this module chooses the resolution.
 """
 
 from __future__ import annotations

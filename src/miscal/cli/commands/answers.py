@@ -7,7 +7,7 @@ import typer
 
 from miscal.base.number_wording import decimal
 from miscal.base.options import parameter
-from miscal.cli.app import OverwriteTable
+from miscal.cli.app import Overwrite
 from miscal.cli.exit_status import Stopped
 from miscal.data.importers import tool_names
 from miscal.scoring.options import ScoringOptions
@@ -53,7 +53,7 @@ class ImportOptions:
     )
 
 
-def import_(tool: Tool, path: Logs, out: OutTriples, how: ImportOptions, overwrite: OverwriteTable = False) -> None:
+def import_(tool: Tool, path: Logs, out: OutTriples, how: ImportOptions, overwrite: Overwrite = False) -> None:
     """Turn the logs of another tool into a table. Next: `miscal discover DATA --text text`.
 
     Examples, one for each tool:

@@ -10,7 +10,7 @@ import typer
 from miscal.base.errors import InputError
 from miscal.base.options import given
 from miscal.base.vocabulary import Vocabulary, vocabulary
-from miscal.cli.app import DataFile, Dialect, Engine, Form, OutTable, Overwrite, OverwriteTable, draws_blocks
+from miscal.cli.app import DataFile, Dialect, Form, OutTable, Overwrite, draws_blocks
 from miscal.data.columns import Columns, NewColumns
 from miscal.runs.settings import DiscoverySettings, ScanOptions
 
@@ -167,7 +167,7 @@ Rows = Annotated[
     str, typer.Argument(metavar="DATA", help="A .parquet, .csv or .jsonl file of new rows; outcomes are not needed.")
 ]
 EngineOption = Annotated[
-    Engine,
+    Literal["local", "ray"],
     typer.Option("--engine", help="What runs it: this machine, or Ray (on the cluster that RAY_ADDRESS names)."),
 ]
 Keep = Annotated[
@@ -189,7 +189,7 @@ def calibrate(
     columns: Taken,
     keep: Keep = "",
     engine: EngineOption = "local",
-    overwrite: OverwriteTable = False,
+    overwrite: Overwrite = False,
 ) -> None:
     """Correct the confidences of new rows with a saved model.
 
@@ -259,7 +259,6 @@ Source = Annotated[
     ),
 ]
 ScanOut = Annotated[str, typer.Option("--out", metavar="DIR", help="Folder to write.")]
-OverwriteScan = Annotated[bool, typer.Option("--overwrite", help="Replace the scan if the folder exists.")]
 
 
 def scan(
@@ -268,7 +267,7 @@ def scan(
     form: Form,
     source: Source = None,
     dialect: Dialect = "ansi",
-    overwrite: OverwriteScan = False,
+    overwrite: Overwrite = False,
 ) -> None:
     """Find where a model is over- and under-confident in a table that stays where it is.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from miscal.base.options import given, number, parameter
-from miscal.cli.app import Dialect, Form, OverwriteTable, RunDir, draws_blocks
+from miscal.cli.app import Dialect, Form, Overwrite, RunDir, draws_blocks
 from miscal.cli.exit_status import ALARM, DONE
 from miscal.data.columns import NewColumns
 from miscal.runs.settings import DiscoverySettings
@@ -76,7 +76,7 @@ OutFile = Annotated[str, typer.Option("--out", metavar="FILE", help="File to wri
 
 
 def export(
-    form: Format, run_dir: RunDir, out: OutFile, dialect: Dialect = "ansi", overwrite: OverwriteTable = False
+    form: Format, run_dir: RunDir, out: OutFile, dialect: Dialect = "ansi", overwrite: Overwrite = False
 ) -> None:
     """Write the correction of a run as SQL: one expression over the names of the columns, for a select list."""
     from miscal.integrations.sql_expression import export_sql
@@ -139,7 +139,6 @@ Match = Annotated[
 CompareOut = Annotated[
     str, typer.Option("--out", metavar="DIR", help="Folder to write compare.json and compare.html into.")
 ]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the comparison if the folder exists.")]
 
 FailIfWorse = Annotated[
     bool,

@@ -107,7 +107,7 @@ Sets = Annotated[
 ]
 
 
-def _kinds(text: str) -> tuple[str, ...]:
+def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
@@ -136,7 +136,7 @@ class StudyOptions:
         "Leave kinds of cells to a later call, for example audit, which takes the longest. --dry-run lists them.",
         (),
         metavar="KIND,KIND",
-        parse=_kinds,
+        parse=_names,
     )
     dry_run: bool = parameter("List the cells that would be computed.", False)
     json: bool = parameter("Print the summary as JSON instead of text.", False)
@@ -229,10 +229,6 @@ _COUNT = number(int, 1)
 _MEANINGLESS = {"clusters": ("amplitudes", "frequencies", "capacities"), "resreg": ()}
 
 
-def _capacities(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(","))
-
-
 @dataclass(frozen=True)
 class SyntheticOptions:
     """How an experiment is done."""
@@ -257,7 +253,7 @@ class Chosen:
     lambdas: Any = parameter("Mass penalties in the grid, separated by commas.", metavar="L,L", parse=numbers)
     epochs: int | None = parameter("Most epochs of phi. The paper has 100.", metavar="N", parse=_COUNT)
     capacities: Any = parameter(
-        "Networks of residual regression: hidden layers x width, e.g. 2x256.", metavar="LxW,LxW", parse=_capacities
+        "Networks of residual regression: hidden layers x width, e.g. 2x256.", metavar="LxW,LxW", parse=_names
     )
     resreg_epochs: int | None = parameter(
         "Most epochs of residual regression. The paper has 300.", metavar="N", parse=_COUNT
