@@ -38,7 +38,7 @@ def table(levels: int, n: int, seed: int) -> tuple[pl.DataFrame, np.ndarray]:
 
 def named(world: str, _: int, seed: int) -> Told:
     """Look at one table one way."""
-    way, _separator, size = world.partition(", ")
+    way, size = world.split(", ")
     levels, n = map(int, size.split("x"))
     frame, inside = table(levels, n, seed)
     start, clock = time.process_time(), time.perf_counter()

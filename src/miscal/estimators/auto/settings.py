@@ -48,7 +48,8 @@ class AutoSettings:
     n_folds_of_many: int = 3
 
     # points of a path (of penalties, of rounds) that are no better than the best before the rest are left out: the
-    # out-of-fold loss falls and then rises, and a second such point changed 1 of 18 sets (benchmarks/notes/answered.md)
+    # out-of-fold loss falls and then rises, and a second such point changed 1 of 18 sets
+    # (`benchmarks/notes/answered.md`)
     patience: int = 1
 
     # up to so many rows the fits of folds run in threads of one process, where another would take a second to start;
