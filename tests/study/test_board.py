@@ -14,7 +14,7 @@ from miscal.study.matrix import adjust, matrices
 from miscal.study.measures.models import measure_groups, model_rows
 from miscal.study.measures.pairs import measure_board
 from miscal.study.pages import write_pages
-from miscal.study.tables import TABLES, schema
+from miscal.study.tables import TABLES
 from miscal.study.vocabulary import ANSWERS
 
 from .made_tables import frames, other_pairs, tables
@@ -88,7 +88,7 @@ def test_all_tested_cells_of_a_method_are_one_family(p_values, data):
     method = data.draw(st.lists(st.sampled_from(["auto", "paper"]), min_size=len(p_values), max_size=len(p_values)))
     table = pl.DataFrame(
         {"method": method, "p_value": p_values, "p_adjusted": [None] * len(p_values)},
-        schema={name: schema("groups")[name] for name in ("method", "p_value", "p_adjusted")},
+        schema={name: TABLES["groups"][name] for name in ("method", "p_value", "p_adjusted")},
     )
     found = adjust(table)
     for one in ("auto", "paper"):
@@ -274,7 +274,7 @@ def test_groups_of_a_pair_agree_with_its_columns(method):
         assert row["residual"] == pytest.approx(there["residual"])
         assert row["finding"] == there["finding"]
         assert (row["p_value"] is None) is (there["n"] < 20)
-    assert all(set(row) == set(TABLES["groups"].columns) for row in groups)
+    assert all(set(row) == set(TABLES["groups"]) for row in groups)
 
 
 def test_made_up_studies_without_groups_have_a_page(tmp_path):

@@ -128,7 +128,7 @@ def _check_rows(rows: TableRows) -> None:
     for name, some in rows.items():
         if name not in TABLES:
             raise InternalError(f"there is no table {name!r}")
-        wanted = set(TABLES[name].columns)
+        wanted = set(TABLES[name])
         for row in some:
             if set(row) != wanted:
                 raise InternalError(f"a row of the table {name} has other columns: {sorted(set(row) ^ wanted)} differ")

@@ -30,7 +30,7 @@ DATASETS, MODELS = ("mmlu", "hh"), tuple(f"m{k}" for k in range(6))
 
 def table(name, rows):
     """A table with all columns of the study's, those that a test does not need null."""
-    return frame(name, [{column: row.get(column) for column in TABLES[name].columns} for row in rows])
+    return frame(name, [{column: row.get(column) for column in TABLES[name]} for row in rows])
 
 
 def keys():

@@ -24,7 +24,7 @@ from ..made_models import GROUPS, equal_models, model, teachers
 def test_every_row_has_the_columns_of_its_table():
     for way in (*TOGETHER, *COMPARING):
         for name, rows in way(teachers(0)).items():
-            assert all(set(row) == set(TABLES[name].columns) for row in rows), name
+            assert all(set(row) == set(TABLES[name]) for row in rows), name
 
 
 def test_the_three_measures_add_up_to_the_log_loss():

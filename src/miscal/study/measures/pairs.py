@@ -52,7 +52,7 @@ the band in whole hundredths, such as 0.05, are edges, so that no bin lies on bo
 
 def measure_pair(result: PairResult) -> TableRows:
     """Fill the table ``pairs``: a row for the learned field and, where it is measured, one for the raw inputs."""
-    blank = dict.fromkeys(TABLES["pairs"].columns)
+    blank = dict.fromkeys(TABLES["pairs"])
     rows = [blank | _of_geometry(result, "learned", result.learned) | _of_learned(result)]
     if result.raw is not None:
         chosen = attributes(result.raw.field, "sigma", "alpha", "proxy") | {"seconds_field": result.raw.seconds}
