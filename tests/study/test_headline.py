@@ -68,7 +68,10 @@ def test_what_is_said_of_one_data_set():
     assert lines.headline == "a is best calibrated of 3 models: its errors cost 0.010 of log loss."
     assert lines.reason.startswith("They fail together, topic = law: accuracy 15 points lower than at equal confidence")
     assert lines.action == "Use the correction of all pairs: log loss falls beyond chance."
-    assert headline_of(board(), "auto", ANSWERS, 3).headline == "1 of 3 pairs promises too much: a, by 10 points."
+    assert (
+        headline_of(board(), "auto", ANSWERS, 3).headline
+        == "More is promised than kept in 1 of 3 pairs, most by a: 10 points."
+    )
 
 
 @pytest.mark.parametrize(

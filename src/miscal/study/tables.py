@@ -10,15 +10,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from miscal.base.errors import CorruptFile, FileError
 from miscal.base.files import write_whole
 from miscal.base.tables import read_parquet
 from miscal.data.writing import defused
+from miscal.findings.residuals import holm
 from miscal.study.cells import StudyCell
 from miscal.study.folder import StudyFolder
-from miscal.study.matrix import adjust
 from miscal.study.plan import METHODS
 
 Tables = Mapping[str, pl.DataFrame]
@@ -46,20 +47,25 @@ _TYPES: Mapping[str, type[pl.DataType]] = {
 }
 
 
-def _documented() -> dict[str, dict[str, type[pl.DataType]]]:
-    """Read the tables and their columns from the page that explains them, ``tables.md``."""
-    found: dict[str, dict[str, type[pl.DataType]]] = {}
+TABLES: dict[str, dict[str, type[pl.DataType]]] = {}
+"""The columns of every table, in their order, with their types, as the page ``tables.md`` has them."""
+
+MEANINGS: dict[str, dict[str, str]] = {}
+"""What the columns of every table mean, by the same page."""
+
+
+def _read_page() -> None:
     for line in Path(__file__).with_name("tables.md").read_text(encoding="utf-8").splitlines():
         if line.startswith("## "):
-            columns = found[line[3:].strip("`")] = {}
+            types, meanings = TABLES.setdefault(line[4:-1], {}), MEANINGS.setdefault(line[4:-1], {})
         elif line.startswith("| `"):
-            names, kind, _ = line[2:].split(" | ", 2)
-            columns |= dict.fromkeys(re.findall(r"\w+", names), _TYPES[kind])
-    return found
+            names, kind, meaning = line[2:-2].split(" | ", 2)
+            columns = re.findall(r"\w+", names)
+            types |= dict.fromkeys(columns, _TYPES[kind])
+            meanings |= dict.fromkeys(columns, meaning.replace("\\|", "|"))
 
 
-TABLES = _documented()
-"""The columns of every table, in their order, with their types."""
+_read_page()
 
 
 def read_tables(out: str | Path) -> dict[str, pl.DataFrame]:
@@ -107,6 +113,21 @@ def write_tables(folder: StudyFolder, cells: Sequence[StudyCell], failures: Sequ
             table = adjust(table)
         write_whole(place / f"{name}.parquet", table.write_parquet)
         write_whole(place / f"{name}.csv", defused(table).write_csv)
+
+
+def adjust(groups: pl.DataFrame) -> pl.DataFrame:
+    """Fill in ``p_adjusted``: Holm (1979) over all cells of one method that have a p-value, whatever their data set.
+
+    >>> table = pl.DataFrame({"method": ["auto"] * 3, "p_value": [0.01, 0.04, None], "p_adjusted": [None] * 3})
+    >>> adjust(table)["p_adjusted"].to_list()
+    [0.02, 0.04, None]
+    """
+    values = np.full(groups.height, np.nan)
+    p_value, method = groups["p_value"].cast(pl.Float64).fill_null(np.nan).to_numpy(), groups["method"].to_numpy()
+    for one in dict.fromkeys(method):
+        tested = (method == one) & ~np.isnan(p_value)
+        values[tested] = holm(p_value[tested])
+    return groups.with_columns(pl.Series("p_adjusted", values, pl.Float64).fill_nan(None))
 
 
 def frame(name: str, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:

@@ -9,19 +9,11 @@ from dataclasses import asdict, dataclass, replace
 
 import polars as pl
 
+from miscal.base.arrays import counted
 from miscal.base.vocabulary import ANSWER, EVENT, vocabulary
 
 BEYOND_CHANCE = "by a 95 % interval that excludes 0, not adjusted for the number of pairs"
 """What counts as beyond chance where pairs are counted by their intervals."""
-
-
-def count_of(n: int, what: str) -> str:
-    """Write a count of things.
-
-    >>> count_of(3, "pair"), count_of(1, "pair")
-    ('3 pairs', '1 pair')
-    """
-    return f"{n} {what}{'' if n == 1 else 's'}"
 
 
 def of_pairs(k: int, n: int) -> str:
@@ -30,7 +22,7 @@ def of_pairs(k: int, n: int) -> str:
     >>> of_pairs(3, 40), of_pairs(1, 1)
     ('3 of 40 pairs', '1 of 1 pair')
     """
-    return f"{k} of {count_of(n, 'pair')}"
+    return f"{k} of {counted(n, 'pair')}"
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
-from miscal.study.figures import blocks, curves, lines, points
+from miscal.study.figures import plots
 from miscal.study.tables import Tables
-from miscal.study.vocabulary import StudyVocabulary
 
 
 @dataclass(frozen=True)
@@ -21,7 +20,8 @@ class StudyFigure:
     name : str
         Id of its section on the page; its files begin with it.
     title : str
-        What it shows, as a heading; like `lesson` it may name words of a study in braces.
+        What it shows, as a heading; like `lesson` it may name words of a study in braces, which
+        :meth:`miscal.study.vocabulary.StudyVocabulary.fill` puts in.
     place : str
         Where the paper shows the like, such as ``"figures 5a and 13"``; empty where the paper has none.
     lesson : str
@@ -37,10 +37,6 @@ class StudyFigure:
     lesson: str
     draw: Callable[[Tables], Iterable[tuple[str, Figure]]]
 
-    def in_words(self, words: StudyVocabulary) -> StudyFigure:
-        """Return the figure with the words of a study in its title and lesson."""
-        return replace(self, title=words.fill(self.title), lesson=words.fill(self.lesson))
-
 
 FIGURES: tuple[StudyFigure, ...] = (
     StudyFigure(
@@ -53,7 +49,7 @@ FIGURES: tuple[StudyFigure, ...] = (
         "because the calibration error of few rows is larger. Bars are 95 % intervals that allow for this, which is "
         "why they may lie left of their mark; they start at 0 where chance explains the gap. The paper appears to "
         "report the gap cut off at 0; here it keeps its sign.",
-        draw=lines.gaps,
+        draw=plots.gaps,
     ),
     StudyFigure(
         name="fields",
@@ -62,7 +58,7 @@ FIGURES: tuple[StudyFigure, ...] = (
         lesson="Each point is one pair of a model and a data set. Points left of the line are {over} on average. The "
         "higher a point stands, the more the error of the {probability} differs from input to input, which a single "
         "reliability diagram cannot show.",
-        draw=points.fields,
+        draw=plots.fields,
     ),
     StudyFigure(
         name="example",
@@ -71,7 +67,7 @@ FIGURES: tuple[StudyFigure, ...] = (
         lesson="On the dashed line, the {rate} equals the {probability}; rows below it are {over}, rows above it "
         "{under}. The two diagrams at the right show the rows that the field sets apart. The pair is the paper's "
         "example if the study has it, otherwise the one with the largest gap, which was chosen after looking.",
-        draw=curves.example,
+        draw=plots.example,
     ),
     StudyFigure(
         name="improvements",
@@ -81,7 +77,7 @@ FIGURES: tuple[StudyFigure, ...] = (
         "rows; below 0 it does harm. Bars are means over models, lines one standard deviation over models. Under "
         "each part stands how many of the data set's pairs have it with enough rows. Parts are always cut by the "
         "field.",
-        draw=blocks.improvement_bars,
+        draw=plots.improvement_bars,
     ),
     StudyFigure(
         name="gains",
@@ -91,7 +87,7 @@ FIGURES: tuple[StudyFigure, ...] = (
         "isotonic regression, which sees the {probability} alone. If points rise to the right, the gain is larger "
         "where the field varies more. The interval presumes that pairs are independent; those of one model or one "
         "data set are not quite.",
-        draw=points.gains,
+        draw=plots.gains,
     ),
     StudyFigure(
         name="sizes",
@@ -99,7 +95,7 @@ FIGURES: tuple[StudyFigure, ...] = (
         place="figure 7b",
         lesson="A line joins the models of one family. Where it rises, the larger models of the family are "
         "miscalibrated more unevenly. The scale of sizes is logarithmic.",
-        draw=curves.sizes,
+        draw=plots.sizes,
     ),
     StudyFigure(
         name="raw-fields",
@@ -108,7 +104,7 @@ FIGURES: tuple[StudyFigure, ...] = (
         lesson="The same residuals are averaged over neighbours in the raw inputs (left) and in the learned geometry "
         "(right). Points that stand higher at the right say that learning found variation that nearness of the raw "
         "inputs does not show.",
-        draw=points.raw_fields,
+        draw=plots.raw_fields,
     ),
     StudyFigure(
         name="raw-gaps",
@@ -118,7 +114,7 @@ FIGURES: tuple[StudyFigure, ...] = (
         "whole, or both gaps are 0. The further the middle histogram lies to the right of the left one, the more "
         "learning adds; the right one shows the difference within each pair. The gap of a calibrated model is above "
         "0, too, so that the shares above 0 show nothing by themselves.",
-        draw=blocks.raw_gaps,
+        draw=plots.raw_gaps,
     ),
     StudyFigure(
         name="proxies",
@@ -129,7 +125,7 @@ FIGURES: tuple[StudyFigure, ...] = (
         "that helps on the validation rows by which it was chosen; only test rows can show that it holds elsewhere. "
         "Under the null called permuted, labels of training and validation rows are shuffled. Even then the field is "
         "not flat, because it learns the base rate less the {probability}.",
-        draw=curves.proxies,
+        draw=plots.proxies,
     ),
     StudyFigure(
         name="layouts",
@@ -140,7 +136,7 @@ FIGURES: tuple[StudyFigure, ...] = (
         "apart on the left and are mixed on the right: there, the learned space has forgotten the subject. If the "
         "field's colours separate at the same time, it has kept the error. A picture in two dimensions proves "
         "nothing; the purity of neighbours measures it.",
-        draw=points.layouts,
+        draw=plots.layouts,
     ),
 )
 """All figures, in the order of the page."""
