@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from miscal.findings.residuals import holm
-from miscal.study.answers import answers
-from miscal.study.matrix import matrices
+from miscal.study.answers import answers, matrices
 from miscal.study.measures.models import measure_groups, model_rows
 from miscal.study.measures.pairs import measure_board
 from miscal.study.pages import write_pages

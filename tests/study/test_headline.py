@@ -6,9 +6,9 @@ from itertools import product
 import polars as pl
 import pytest
 
-from miscal.study.headline import headline_of, study_lines
 from miscal.study.pages import write_pages
 from miscal.study.tables import CALIBRATION_COST
+from miscal.study.verdict import headline_of, study_lines
 from miscal.study.vocabulary import ANSWERS, EVENTS
 
 from ..report.read_page import check_lines, check_terminal

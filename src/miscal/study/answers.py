@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from miscal.base.arrays import counted
 from miscal.evidence.settings import SIGNIFICANCE
+from miscal.findings.conditions import read_condition
+from miscal.findings.ledger import value_words
+from miscal.findings.shared_findings import SHARED
 from miscal.report.formatting import brief_points, count, metric, percent, points, size
 from miscal.report.texts import short
 from miscal.study.aggregates import beyond_chance
-from miscal.study.matrix import group_name, shared_lines
 from miscal.study.tables import (
     CALIBRATION_COST,
     HIDDEN_COST,
@@ -86,10 +90,13 @@ def list_names(names: Sequence[str], between: str = ", ") -> str:
     return last.join(filter(None, [between.join(first[:-1]), *first[-1:]]))
 
 
-def _bars(tables: Tables, some: pl.DataFrame, value: str = "value", low: str = "low", high: str = "high") -> list[Row]:
-    """Draw the rows of pairs that have a value and an interval."""
-    known = some.drop_nulls([value, low, high]).iter_rows(named=True)
-    return [_bar(label(tables, one), one[value], one[low], one[high], one["pair"]) for one in known]
+def _bars(tables: Tables, some: pl.DataFrame, value: str = "value", ends: str = "", ranked: bool = False) -> list[Row]:
+    """Draw the rows of pairs that have a value and an interval, whose ends begin with `ends`."""
+    low, high = f"{ends}low", f"{ends}high"
+    return [
+        _bar(label(tables, one), one[value], one[low], one[high], one["pair"], f"rank {ranks(one)}" if ranked else "")
+        for one in some.drop_nulls([value, low, high]).iter_rows(named=True)
+    ]
 
 
 def _bar(name: str, value: float, low: float, high: float, pair: str | None = None, aside: str = "") -> Row:
@@ -98,7 +105,7 @@ def _bar(name: str, value: float, low: float, high: float, pair: str | None = No
 
 def _promises(tables: Tables, method: str, words: StudyVocabulary) -> Answer:
     """Say which pairs promise more than they keep, and by how much."""
-    bars = sorted(_bars(tables, of_method(tables["board"], method).filter(measure=RESIDUAL)), key=lambda x: x["value"])
+    bars = _bars(tables, of_method(tables["board"], method).filter(measure=RESIDUAL).sort("value", maintain_order=True))
     sized = lambda one: f"{one['name']} by {size(abs(one['value']))} points"  # noqa: E731
     more, less = [sized(x) for x in bars if x["high"] < 0], [sized(x) for x in bars[::-1] if x["low"] > 0]
     said = "No pair has an interval yet."
@@ -158,14 +165,10 @@ def _ranked(tables: Tables, method: str, words: StudyVocabulary) -> Iterator[Ans
         if some.is_empty():
             yield None
             continue
-        bars = [
-            _bar(label(tables, one), one["value"], one["low"], one["high"], one["pair"], f"rank {ranks(one)}")
-            for one in some.iter_rows(named=True)
-        ]
         rows = f"the {words.rows} that all models of a data set {words.judged}"
         over = f"On {rows}" if some["common"].all() else f"Each on its own rows where {rows} are less than half of some"
         yield Answer(
-            name, words.fill(question), _ahead(some, subject, cost), bars, "log loss",
+            name, words.fill(question), _ahead(some, subject, cost), _bars(tables, some, ranked=True), "log loss",
             f"{words.fill(note)} {over}. Intervals, comparisons and ranks of a data set all hold at once at "
             "95 %; a tie means that neither is shown to be ahead.", ordered=True,
         )  # fmt: skip
@@ -248,7 +251,7 @@ def _together(tables: Tables, method: str, matrices: Sequence[Row], words: Study
         missing = "What models share has not been computed."
     if not found and (missing or not lines):
         return Answer(name, question, missing or "No column names groups that two models on one data set share.")
-    shared, differing = [one for one in found if one["shared"]], [one for one in found if one["differs"]]
+    shared, differing = ([one for one in found if one[what]] for what in ("shared", "differs"))
     several = tables["pairs"]["dataset"].n_unique() > 1
     named = lambda one: short(one["description"], 70) + (f" on {short(one['dataset'], 30)}" if several else "")  # noqa: E731
     said = [missing] if missing else []
@@ -309,7 +312,7 @@ def _corrected(tables: Tables, method: str) -> Answer:
     """Say whose log loss the correction lowers, and which marked groups it leaves."""
     question, saved = "What does correcting each of them leave?", "log_loss_saved"
     own = of_method(tables["pairs"], method, LEARNED)
-    bars = _bars(tables, own, saved, f"{saved}_low", f"{saved}_high")
+    bars = _bars(tables, own.sort(saved, descending=True, maintain_order=True), saved, f"{saved}_")
     if not bars:
         return Answer("corrected", question, "No pair is corrected yet.")
     n, helped, harmed = own.select(**beyond_chance(saved)).row(0)
@@ -325,7 +328,7 @@ def _corrected(tables: Tables, method: str) -> Answer:
             f"in {left or 'none'}."
         )
     return Answer(
-        "corrected", question, said, sorted(bars, key=lambda one: -one["value"]), "log loss",
+        "corrected", question, said, bars, "log loss",
         "Log loss saved per row, on rows that the correction has not seen, with the 95 % interval of each by itself. "
         "Right of 0: corrected is better.",
     )  # fmt: skip
@@ -344,12 +347,12 @@ def _elsewhere(tables: Tables, method: str, words: StudyVocabulary) -> Answer:
     n, better, harmed = shifts.select(**beyond_chance("saved")).row(0)
     known = shifts.sort("saved", descending=True, maintain_order=True)
     models = dict(tables["pairs"].select("pair", "model").iter_rows())
-    names = [
-        f"from {short(models.get(one['pair_from'], ''), 30)} to "
-        f"{label(tables, one | {'model': models.get(one['pair_to'], '')}, 30)}"
-        for one in known.iter_rows(named=True)
-    ]
-    most = f" Most of all {list_names(names[:better])}." if 0 < better < n else ""
+    bars = []
+    for row in known.iter_rows(named=True):
+        one, other = (models.get(row[side], "") for side in ("pair_from", "pair_to"))
+        named = f"from {short(one, 30)} to {label(tables, row | {'model': other}, 30)}"
+        bars.append(_bar(named, row["saved"], row["saved_low"], row["saved_high"], row["pair_to"]))
+    most = f" Most of all {list_names([bar['name'] for bar in bars[:better]])}." if 0 < better < n else ""
     own = (shifts["log_loss_own"] <= shifts["log_loss_transferred"]).sum()
     said = (
         f"What the correction of one model knows beyond the {words.probability} serves another on the same "
@@ -362,11 +365,7 @@ def _elsewhere(tables: Tables, method: str, words: StudyVocabulary) -> Answer:
         "has seen. All intervals of a data set hold at once at 95 %. On new rows the first model has to be asked, "
         "too."
     )
-    bars = [
-        _bar(named, one["saved"], one["saved_low"], one["saved_high"], one["pair_to"])
-        for named, one in zip(names, known.head(_DRAWN).to_dicts(), strict=False)
-    ]
-    return Answer(name, question, said, bars, "log loss", note)
+    return Answer(name, question, said, bars[:_DRAWN], "log loss", note)
 
 
 def _few(tables: Tables, method: str, words: StudyVocabulary) -> Answer:
@@ -425,3 +424,89 @@ def roughly(rows: float) -> str:
     ('20,000', '87', '0')
     """
     return count(int(float(f"{rows:.2g}")))
+
+
+# --- groups by models -------------------------------------------------------------------------------------------------
+
+
+Row = dict[str, Any]
+
+_HOLDS = pl.col("p_adjusted") <= SIGNIFICANCE
+
+
+def matrices(groups: pl.DataFrame, shared: pl.DataFrame) -> list[Row]:
+    """Lay out the tables ``groups`` and ``shared_findings``: groups by models, for each data set and method.
+
+    Each has `dataset`, `method`, `models` in the order of the plan, and `lines`, of which shared findings come first;
+    then what is marked for most models in one direction, texts before bins, the largest mean score. A line has
+    `column` and `value`, the `finding` that it is in the table ``shared_findings``, or None, and under `cells` a row of
+    the table ``groups`` for each model, or None; `marked` are those that hold after adjustment.
+    """
+    hidden, width = pl.col("hidden"), (pl.col("high") - pl.col("low")).clip(1e-9)
+    lines = groups.group_by("dataset", "method", "column", "value", maintain_order=True).agg(
+        marks=pl.max_horizontal((_HOLDS & (hidden < 0)).sum(), (_HOLDS & (hidden > 0)).sum()),
+        bin=pl.col("bin").any(),
+        score=(hidden / width).mean().abs().fill_null(0.0),
+        marked=pl.struct(pl.all()).filter(_HOLDS),
+        cells=pl.struct(pl.all()),
+    )
+    known = {
+        (one["dataset"], one["method"], *one["value"]): one["finding"]
+        for one in shared_lines(shared)
+        if one["shared"] and one["value"]
+    }
+    keys = lines.select("dataset", "method", "column", "value").rows()
+    lines = lines.with_columns(pl.Series("finding", [known.get(key) for key in keys], pl.Int64))
+    descending = [False, True, False, True]
+    lines = lines.sort(
+        "finding", "marks", "bin", "score", descending=descending, nulls_last=True, maintain_order=True
+    )  # fmt: skip
+    found = []
+    for (dataset, method), some in groups.group_by("dataset", "method", maintain_order=True):
+        models = some["model"].unique(maintain_order=True).to_list()
+        own = lines.filter(dataset=dataset, method=method).to_dicts()
+        for line in own:
+            by_model = {cell["model"]: cell for cell in line["cells"]}
+            line["cells"] = [by_model.get(model) for model in models]
+        found.append({"dataset": dataset, "method": method, "models": models, "lines": own})
+    return found
+
+
+def group_name(line: Row, longest: int) -> str:
+    """Name a group by its column and value.
+
+    >>> group_name({"column": "subject", "value": "law"}, 40)
+    'subject = law'
+    """
+    return f"{short(line['column'], 30)} = {short(line['value'], longest)}"
+
+
+def shared_lines(table: pl.DataFrame) -> list[Row]:
+    """Put the rows of each finding of the table ``shared_findings`` together, in its order.
+
+    Each has what all rows of the finding have, and `each`, those rows whose model has rows enough to be measured, by
+    rising effect; `shared`, whether models err together there; `differs`, whether they differ; `size`, how much more
+    often its rows are right, with its interval, by itself, or given others if it needs them; `agreement`, how many
+    models point where all together do; and `value`, column and value as the table ``groups`` has them, None where it
+    is of several columns, or of a text.
+    """
+    found = []
+    for _, rows in table.group_by("dataset", "method", "finding", maintain_order=True):
+        first, each = rows.row(0, named=True), rows.drop_nulls("model_effect").sort("model_effect").to_dicts()
+        name, p_value = "beyond" if first["given_others"] else "effect", first["p_difference_adjusted"]
+        effect = first[name]
+        agreeing = sum(np.sign(one["model_effect"]) == np.sign(effect) for one in each)
+        condition = read_condition(json.loads(first["condition"]))
+        columns = condition.columns
+        found.append(
+            first
+            | {
+                "each": each,
+                "shared": first["kind"] == SHARED,
+                "differs": p_value is not None and p_value <= SIGNIFICANCE,
+                "size": (effect, first[f"{name}_low"], first[f"{name}_high"]),
+                "agreement": f"{agreeing} of {len(each)} models",
+                "value": (columns[0], value_words(columns[0], condition)) if len(columns) == 1 else None,
+            }
+        )
+    return found

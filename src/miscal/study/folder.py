@@ -19,8 +19,7 @@ import polars as pl
 from miscal.base.cell_store import CellStore
 from miscal.base.errors import CorruptFile, MismatchError
 from miscal.base.files import check_target, digest, replace_file, resolve
-from miscal.study.cells import StudyCell, differing, name_of
-from miscal.study.plan import METHODS, StudyPair, StudyPlan, safe_name
+from miscal.study.plan import METHODS, StudyCell, StudyPair, StudyPlan, differing, name_of, safe_name
 
 PLAN, CELLS = "plan.json", "cells"
 _TIMING, _REVISIONS = "timing.json", "revisions.json"

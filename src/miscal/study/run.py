@@ -17,12 +17,11 @@ from miscal.base.files import disk_errors, locked, parents, resolve
 from miscal.base.threads import n_workers
 from miscal.base.workers import InProcess, Processes, Workers, WorkItem, choose_workers
 from miscal.discovery.summary_parts import Answer
-from miscal.study.cells import KINDS, OF_DATASETS, StudyCell, cells_of, pairs_of_cell
 from miscal.study.folder import PLAN, StudyFolder
-from miscal.study.headline import study_lines
-from miscal.study.plan import METHODS, StudyPair, StudyPlan
+from miscal.study.plan import KINDS, METHODS, OF_DATASETS, StudyCell, StudyPair, StudyPlan, cells_of, pairs_of_cell
 from miscal.study.plan_file import read_plan
 from miscal.study.tables import methods_of, read_tables, write_tables
+from miscal.study.verdict import study_lines
 
 SUMMARY = "summary.json"
 """What the pages leave beside them; its ``verdict`` is printed."""
@@ -133,7 +132,7 @@ def study(
         Of an existing Ray cluster.
     skip : collection of str, default ()
         Kinds of cells that are left to a later call, and with them what rests on them: "audit", say
-        (:data:`miscal.study.cells.KINDS`).
+        (:data:`miscal.study.plan.KINDS`).
     paper : bool, default False
         Draw ``paper.html``, which sets the paper's claims beside what was found, even if no pair is the paper's.
     progress : callable, optional

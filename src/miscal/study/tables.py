@@ -18,9 +18,8 @@ from miscal.base.files import write_whole
 from miscal.base.tables import read_parquet
 from miscal.data.writing import defused
 from miscal.findings.residuals import holm
-from miscal.study.cells import StudyCell
 from miscal.study.folder import StudyFolder
-from miscal.study.plan import METHODS
+from miscal.study.plan import METHODS, StudyCell
 
 Tables = Mapping[str, pl.DataFrame]
 """Tables of a study by name, with the columns of :data:`miscal.study.tables.TABLES`; each may be empty."""

@@ -17,12 +17,11 @@ from miscal.report.frame import render_page
 from miscal.report.opening import opening
 from miscal.report.texts import first_sentence, short
 from miscal.study.aggregates import forgetting, forgetting_sentence
-from miscal.study.answers import Answer
+from miscal.study.answers import Answer, group_name
 from miscal.study.claims import PaperClaim
 from miscal.study.drawing import look, write
 from miscal.study.figures import FIGURES
 from miscal.study.folder import n_planned, n_planned_by_method, planned
-from miscal.study.matrix import group_name
 from miscal.study.pages import grids
 from miscal.study.paper_numbers import SOURCE
 from miscal.study.tables import Tables, read_tables
