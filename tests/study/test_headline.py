@@ -7,7 +7,6 @@ import polars as pl
 import pytest
 
 from miscal.study.pages import write_pages
-from miscal.study.tables import CALIBRATION_COST
 from miscal.study.verdict import headline_of, study_lines
 from miscal.study.vocabulary import ANSWERS, EVENTS
 
@@ -38,7 +37,7 @@ def board(ranks=None, saved="helps", shared=True, name="a"):
     )
     if ranks is not None:
         rows = [
-            {"pair": f"d.{model}", "dataset": "d", "model": model, "method": "auto", "measure": CALIBRATION_COST,
+            {"pair": f"d.{model}", "dataset": "d", "model": model, "method": "auto", "measure": "calibration_cost",
              "n": 500, "common": True, "value": 0.01 * k, "low": 0.0, "high": 0.02 * k, "best_rank": best,
              "worst_rank": worst}
             for k, (model, (best, worst)) in enumerate(zip("abc", RANKS[ranks], strict=True), start=1)

@@ -108,5 +108,5 @@ def test_sentences_name_the_counts():
 
 
 def test_methods_that_did_not_run_have_no_verdict():
-    assert list(summarise(tables(other_pairs(2), methods=("auto",)), 2).verdicts) == ["auto"]
-    assert summarise(tables([]), 0).verdicts == {}
+    assert list(summarise(tables(other_pairs(2), methods=("auto",)), 2).methods) == ["auto"]
+    assert summarise(tables([]), 0).methods == {}

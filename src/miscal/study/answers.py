@@ -19,16 +19,7 @@ from miscal.findings.shared_findings import SHARED
 from miscal.report.formatting import brief_points, count, metric, percent, points, size
 from miscal.report.texts import short
 from miscal.study.aggregates import beyond_chance
-from miscal.study.tables import (
-    CALIBRATION_COST,
-    HIDDEN_COST,
-    LEARNED,
-    LOG_LOSS,
-    RESIDUAL,
-    SOUGHT,
-    Tables,
-    of_method,
-)
+from miscal.study.tables import LEARNED, SOUGHT, Tables, of_method
 from miscal.study.vocabulary import StudyVocabulary
 
 NARROW = 0.02
@@ -105,7 +96,9 @@ def _bar(name: str, value: float, low: float, high: float, pair: str | None = No
 
 def _promises(tables: Tables, method: str, words: StudyVocabulary) -> Answer:
     """Say which pairs promise more than they keep, and by how much."""
-    bars = _bars(tables, of_method(tables["board"], method).filter(measure=RESIDUAL).sort("value", maintain_order=True))
+    bars = _bars(
+        tables, of_method(tables["board"], method).filter(measure="residual").sort("value", maintain_order=True)
+    )
     sized = lambda one: f"{one['name']} by {size(abs(one['value']))} points"  # noqa: E731
     more, less = [sized(x) for x in bars if x["high"] < 0], [sized(x) for x in bars[::-1] if x["low"] > 0]
     said = "No pair has an interval yet."
@@ -123,19 +116,19 @@ def _promises(tables: Tables, method: str, words: StudyVocabulary) -> Answer:
 
 _MEASURES = (
     (
-        CALIBRATION_COST, "Which {probabilities} are best calibrated, and what does it cost that they are not?",
+        "calibration_cost", "Which {probabilities} are best calibrated, and what does it cost that they are not?",
         "in calibration", "its errors cost {} of log loss per row",
         "What a map of the {probability} alone saves per row, in log loss, where it has not seen the row: what a "
         "reliability diagram can show.",
     ),
     (
-        HIDDEN_COST, "Which hide the least, and what does it cost?", "in what is hidden",
+        "hidden_cost", "Which hide the least, and what does it cost?", "in what is hidden",
         "what the correction finds costs {} of log loss per row",
         "What the correction saves per row, in log loss, beyond the best map of the {probability} alone: errors that "
         "cancel among rows of equal {probability}. What the correction did not find is not in it.",
     ),
     (
-        LOG_LOSS, "Which is best once it is corrected?", "once corrected", "its log loss is {} per row",
+        "log_loss_corrected", "Which is best once it is corrected?", "once corrected", "its log loss is {} per row",
         "Log loss per row of the corrected {probabilities}, on rows that the correction has not seen: it rewards a "
         "model for telling apart what it knows.",
     ),
@@ -384,7 +377,7 @@ def _few(tables: Tables, method: str, words: StudyVocabulary) -> Answer:
 
 
 def _mean_error(tables: Tables, method: str) -> str:
-    known = of_method(tables["board"], method).filter(measure=RESIDUAL).drop_nulls(["low", "high"])
+    known = of_method(tables["board"], method).filter(measure="residual").drop_nulls(["low", "high"])
     if known.is_empty():
         return "No pair has an interval yet."
     half = (pl.col("high") - pl.col("low")) / 2

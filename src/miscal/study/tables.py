@@ -26,12 +26,6 @@ Tables = Mapping[str, pl.DataFrame]
 
 LEARNED, RAW = "learned", "raw"
 
-RESIDUAL, SMECE, LOG_LOSS = "residual", "smece", "log_loss_corrected"
-"""Measures of the table ``board``."""
-
-CALIBRATION_COST, HIDDEN_COST = "calibration_cost", "hidden_cost"
-"""Measures of the table ``rankings``, beside the log loss after correction."""
-
 SOUGHT = 0.05
 """Hidden error of a tenth of the rows that the table ``pairs`` says how many rows would show."""
 

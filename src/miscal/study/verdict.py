@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from typing import Any
 
 import polars as pl
+from pydantic import BaseModel, ConfigDict, Field
 
 from miscal.base.arrays import counted
 from miscal.base.shown import first_words
@@ -22,10 +22,8 @@ from miscal.study.answers import Answer, answers, in_order, label, matrices, ran
 from miscal.study.claims import PaperClaim, claims
 from miscal.study.paper_numbers import N_PAIRS, SOURCE, differing, reproduced
 from miscal.study.plan import StudyPlan
-from miscal.study.tables import CALIBRATION_COST, LEARNED, RESIDUAL, Tables, methods_of, of_method
+from miscal.study.tables import LEARNED, Tables, methods_of, of_method
 from miscal.study.vocabulary import BEYOND_CHANCE, StudyVocabulary, of_pairs, vocabulary_of
-
-SCHEMA_VERSION = 1
 
 
 def duel_sentence(tables: Tables) -> str | None:
@@ -68,63 +66,53 @@ def sentences(found: Mapping[str, Any], words: StudyVocabulary) -> list[str]:
     return said
 
 
-@dataclass(frozen=True)
-class StudySummary:
-    """What a study says as a whole.
+class StudySummary(BaseModel):
+    """What a study says as a whole: what ``summary.json`` holds, and what only the pages need.
 
     Attributes
     ----------
-    n_pairs, n_planned, n_paper : int
+    n_pairs, n_planned, n_paper_pairs : int
         Pairs that are finished, pairs of the plan, and finished pairs that are the paper's, by their names and numbers
         of rows.
-    opening : str
-        Whether the pairs are the paper's, in one sentence.
-    verdicts : dict of str to dict
-        By method, the paper's first.
-    claims : dict of str to list of PaperClaim
-        By method.
-    n_failures : int
-    duel : str or None
-        Which of the two methods leaves the lower log loss, in a sentence; None where no pair has both.
-    words : StudyVocabulary
-    method : str
-        Under which the questions of the owner are answered: "auto" where pairs have it.
+    answer : Answer
+        The study in three lines.
+    verdict : list of str
+        The answers; beside the paper the opening, a paragraph for each method, and which is better.
     answers : list of Answer
+        To the owner's questions, under `method`: "auto" where pairs have it.
+    methods : dict of str to dict
+        The counts of each method, the paper's first.
+    claims : dict of str to list of PaperClaim
+        By method; empty where the paper is not spoken of.
+    opening, settings : str
+        Whether the pairs are the paper's, in one sentence; whether method paper had the settings that the paper states,
+        and what differs, as part of a sentence.
     matrices : list of dict
         Groups by models, one for each data set.
     of_paper : bool
         Whether the paper is spoken of, on a page of its own.
-    settings : str
-        Whether method paper had the settings that the paper states, and what differs, as part of a sentence.
-    lines : Answer
-        The study in three lines.
     """
 
+    model_config = ConfigDict(frozen=True)
+
+    schema_version: int = 1
+    paper: str = SOURCE
     n_pairs: int
     n_planned: int
-    n_paper: int
-    opening: str
-    verdicts: dict[str, dict[str, Any]]
-    claims: dict[str, list[PaperClaim]]
+    n_paper_pairs: int
     n_failures: int
-    duel: str | None
-    words: StudyVocabulary
-    method: str
+    answer: Lines
+    verdict: list[str]
     answers: list[Answer]
-    matrices: list[dict[str, Any]]
-    of_paper: bool
-    settings: str
-    lines: Lines
-
-    @property
-    def paragraphs(self) -> list[str]:
-        """The verdict in words: the answers; beside the paper the opening, a paragraph a method, and the better one."""
-        said = [answer.sentence for answer in self.answers] or ["Nothing can be said yet: no pair is finished."]
-        if self.of_paper:
-            said.append(self.opening)
-            said += [f"Method {name}: {' '.join(sentences(one, self.words))}" for name, one in self.verdicts.items()]
-            said += [self.duel] if self.duel else []
-        return said
+    methods: dict[str, dict[str, Any]]
+    claims: dict[str, list[PaperClaim]]
+    opening: str = Field(exclude=True)
+    settings: str = Field(exclude=True)
+    duel: str | None = Field(exclude=True)
+    words: StudyVocabulary = Field(exclude=True)
+    method: str = Field(exclude=True)
+    matrices: list[dict[str, Any]] = Field(exclude=True)
+    of_paper: bool = Field(exclude=True)
 
 
 def summarise(
@@ -146,25 +134,32 @@ def summarise(
     papers = [row for row in rows.to_dicts() if reproduced(row)]
     by_paper = other_settings(rows.filter(method="paper").to_dicts(), plan)
     without_plan = "" if plan else "; without its plan no more than evidence, epsilon and min_rows could be compared"
-    methods = methods_of(pairs)
-    words, method = vocabulary_of(pairs), methods[-1] if methods else "auto"
+    methods = {one: verdict(pairs, one, planned.get(one)).row(0, named=True) for one in methods_of(pairs)}
+    words, method, of_paper = vocabulary_of(pairs), list(methods)[-1] if methods else "auto", paper or bool(papers)
     laid_out = [one for one in matrices(tables["groups"], tables["shared_findings"]) if one["method"] == method]
+    answered = answers(tables, method, laid_out, words) if methods else []
+    opening, duel = _opening(rows.height, len(papers), other_settings(papers, plan)), duel_sentence(tables)
+    said = [one.sentence for one in answered] or ["Nothing can be said yet: no pair is finished."]
+    if of_paper:
+        of_methods = [f"Method {one}: {' '.join(sentences(found, words))}" for one, found in methods.items()]
+        said += [opening, *of_methods, *([duel] if duel else [])]
     return StudySummary(
         n_pairs=rows.height,
         n_planned=n_planned,
-        n_paper=len(papers),
-        opening=_opening(rows.height, len(papers), other_settings(papers, plan)),
-        verdicts={one: verdict(pairs, one, planned.get(one)).row(0, named=True) for one in methods},
-        claims={one: claims(tables, one) for one in methods},
+        n_paper_pairs=len(papers),
         n_failures=tables["failures"].height,
-        duel=duel_sentence(tables),
+        answer=headline_of(tables, method, words, n_planned),
+        verdict=said,
+        answers=answered,
+        methods=methods,
+        claims={one: claims(tables, one) for one in methods} if of_paper else {},
+        opening=opening,
+        settings=(by_paper or "with the settings that the paper states") + without_plan,
+        duel=duel,
         words=words,
         method=method,
-        answers=answers(tables, method, laid_out, words) if methods else [],
         matrices=laid_out,
-        of_paper=paper or bool(papers),
-        settings=(by_paper or "with the settings that the paper states") + without_plan,
-        lines=headline_of(tables, method, words, n_planned),
+        of_paper=of_paper,
     )
 
 
@@ -199,24 +194,6 @@ def _opening(n: int, n_paper: int, note: str) -> str:
     )
 
 
-def as_json(summary: StudySummary) -> dict[str, Any]:
-    """Return what ``summary.json`` holds."""
-    by_method = {method: [asdict(claim) for claim in found] for method, found in summary.claims.items()}
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "paper": SOURCE,
-        "n_pairs": summary.n_pairs,
-        "n_planned": summary.n_planned,
-        "n_paper_pairs": summary.n_paper,
-        "n_failures": summary.n_failures,
-        "answer": summary.lines.model_dump(),
-        "verdict": summary.paragraphs,
-        "answers": [asdict(answer) for answer in summary.answers],
-        "methods": summary.verdicts,
-        "claims": by_method if summary.of_paper else {},
-    }
-
-
 # --- in three lines, and printed --------------------------------------------------------------------------------------
 
 
@@ -243,7 +220,7 @@ def headline_of(tables: Tables, method: str, words: StudyVocabulary, n_planned: 
 
 def _headline(tables: Tables, method: str) -> str:
     """Say which model is best calibrated, or that it is a tie; of models that have no other, who promises too much."""
-    ranked = in_order(of_method(tables["rankings"], method), CALIBRATION_COST)
+    ranked = in_order(of_method(tables["rankings"], method), "calibration_cost")
     ranked = ranked.filter(pl.len().over("dataset") > 1)
     n, leaders = ranked["dataset"].n_unique(), ranked.filter(best_rank=1, worst_rank=1)
     if not n:
@@ -265,7 +242,7 @@ def _headline(tables: Tables, method: str) -> str:
 
 
 def _residuals(tables: Tables, method: str) -> pl.DataFrame:
-    own = of_method(tables["board"], method).filter(measure=RESIDUAL)
+    own = of_method(tables["board"], method).filter(measure="residual")
     return own.drop_nulls(["value", "low", "high"]).sort("value")
 
 
@@ -334,7 +311,7 @@ def study_lines(tables: Tables, method: str, lines: Lines) -> tuple[str, ...]:
     three, own = opening_lines(lines), of_method(tables["pairs"], method, LEARNED)
     if own.is_empty():
         return tuple(three)
-    ranked = in_order(of_method(tables["rankings"], method), CALIBRATION_COST).with_row_index("place")
+    ranked = in_order(of_method(tables["rankings"], method), "calibration_cost").with_row_index("place")
     ranked = ranked.select("pair", "place", "best_rank", "worst_rank", cost="value")
     residuals = _residuals(tables, method).select("pair", "value", "low", "high")
     rows = own.join(ranked, on="pair", how="left").join(residuals, on="pair", how="left")

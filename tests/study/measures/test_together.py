@@ -16,7 +16,7 @@ from miscal.study.measures.models import (
     measure_rankings,
     measure_transfer_shifts,
 )
-from miscal.study.tables import CALIBRATION_COST, HIDDEN_COST, LOG_LOSS, TABLES
+from miscal.study.tables import TABLES
 
 from ..made_models import GROUPS, equal_models, model, teachers
 
@@ -36,10 +36,10 @@ def test_the_three_measures_add_up_to_the_log_loss():
         whole = log_losses(one.rows.correct, one.rows.confidence).mean()
         assert sum(row["value"] for row in own.values()) == pytest.approx(whole)
         assert all(row["low"] <= row["value"] <= row["high"] for row in own.values())
-    hidden = {row["model"]: row for row in rows if row["measure"] == HIDDEN_COST}
+    hidden = {row["model"]: row for row in rows if row["measure"] == "hidden_cost"}
     assert (hidden["m2"]["best_rank"], hidden["m2"]["worst_rank"]) == (1, 1)
     assert hidden["m0"]["worst_rank"] == 3
-    assert all(row["value"] == 0 for row in rows if row["measure"] == CALIBRATION_COST)
+    assert all(row["value"] == 0 for row in rows if row["measure"] == "calibration_cost")
 
 
 def test_only_questions_that_all_answered_are_compared():
@@ -53,7 +53,7 @@ def test_only_questions_that_all_answered_are_compared():
     apart = replace(some, question=easy + 1000)
     rows = measure_rankings([whole, apart])["rankings"]
     assert {(row["n"], row["common"]) for row in rows} == {(400, False), (300, False)}
-    value = next(row["value"] for row in rows if row["measure"] == LOG_LOSS and row["model"] == "a")
+    value = next(row["value"] for row in rows if row["measure"] == "log_loss_corrected" and row["model"] == "a")
     assert value == pytest.approx(log_losses(y[0], f[0]).mean())
 
 

@@ -48,7 +48,7 @@ from miscal.findings.ledger import LEDGER_DEFAULTS, column_groups, value_words, 
 from miscal.findings.ledger.sizes import left_by, residual_size
 from miscal.findings.shared_findings import ModelAnswers, find_shared, shared_columns
 from miscal.study.pair_result import PairResult, TableRows
-from miscal.study.tables import CALIBRATION_COST, HIDDEN_COST, LOG_LOSS, attributes, with_ends
+from miscal.study.tables import attributes, with_ends
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -291,9 +291,9 @@ def _losses(one: ModelRows, confidence: Floats) -> Floats:
 
 
 RANKED: Mapping[str, Callable[[ModelRows], Floats]] = {
-    CALIBRATION_COST: lambda one: _losses(one, one.rows.confidence) - _losses(one, one.globally_corrected),
-    HIDDEN_COST: lambda one: _losses(one, one.globally_corrected) - _losses(one, one.corrected),
-    LOG_LOSS: lambda one: _losses(one, one.corrected),
+    "calibration_cost": lambda one: _losses(one, one.rows.confidence) - _losses(one, one.globally_corrected),
+    "hidden_cost": lambda one: _losses(one, one.globally_corrected) - _losses(one, one.corrected),
+    "log_loss_corrected": lambda one: _losses(one, one.corrected),
 }
 """What models are ranked by, and its value at each row; lower is better."""
 

@@ -53,7 +53,7 @@ def board_markdown(tables: Tables, summary: StudySummary) -> str:
     """Write the board as markdown in which no name can become markup, a mention or a link."""
     blocks = [f"# {escaped(title(tables))}"]
     if summary.n_pairs:
-        lines = summary.lines
+        lines = summary.answer
         blocks += [f"**{escaped(lines.headline)}**", escaped(lines.reason), escaped(lines.action)]
     if summary.n_pairs != summary.n_planned:
         blocks.append(f"{summary.n_pairs} of {summary.n_planned} pairs of the plan are finished.")

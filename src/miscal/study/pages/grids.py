@@ -18,18 +18,7 @@ from miscal.study import paper_numbers as paper
 from miscal.study.aggregates import certificates, deferral_numbers, null_numbers, seed_numbers, threshold_numbers
 from miscal.study.answers import firsts, list_names, ranks, roughly
 from miscal.study.plan import METHODS
-from miscal.study.tables import (
-    CALIBRATION_COST,
-    HIDDEN_COST,
-    LEARNED,
-    LOG_LOSS,
-    MEANINGS,
-    RESIDUAL,
-    SMECE,
-    SOUGHT,
-    Tables,
-    of_method,
-)
+from miscal.study.tables import LEARNED, MEANINGS, SOUGHT, Tables, of_method
 from miscal.study.vocabulary import BOTH, EVENTS, StudyVocabulary
 
 
@@ -165,8 +154,8 @@ def board_table(tables: Tables, method: str) -> pl.DataFrame:
     """
     wide, ends = of_method(tables["pairs"], method, LEARNED).select(_OF_PAIRS), ("low", "high")
     for table, measures, more in (
-        ("board", (RESIDUAL, SMECE), ends),
-        ("rankings", (CALIBRATION_COST, HIDDEN_COST, LOG_LOSS), (*ends, "best_rank", "worst_rank")),
+        ("board", ("residual", "smece"), ends),
+        ("rankings", ("calibration_cost", "hidden_cost", "log_loss_corrected"), (*ends, "best_rank", "worst_rank")),
     ):
         for measure in measures:
             columns = {measure: "value"} | {f"{measure}_{end}": end for end in more}
@@ -210,7 +199,11 @@ def board_grid(tables: Tables, method: str, out: Path, words: StudyVocabulary) -
         aside = "" if value is None else f"{brief(SOUGHT)} at {roughly(rows)} rows"
         return GridCell(size(value), value, aside=aside)
 
-    measures = {"Calibration cost": CALIBRATION_COST, "Hidden cost": HIDDEN_COST, "Log loss after": LOG_LOSS}
+    measures = {
+        "Calibration cost": "calibration_cost",
+        "Hidden cost": "hidden_cost",
+        "Log loss after": "log_loss_corrected",
+    }
     return grid("All pairs", wide.join(own.select("pair", "outcome"), on="pair", maintain_order="left"), [
         *_pair_columns(out, words),
         *((title, _ranked, f"{one} {one}_best_rank {one}_worst_rank") for title, one in measures.items()), _SAVED,

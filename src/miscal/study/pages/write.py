@@ -25,7 +25,7 @@ from miscal.study.folder import n_planned, n_planned_by_method, planned
 from miscal.study.pages import grids
 from miscal.study.paper_numbers import SOURCE
 from miscal.study.tables import Tables, read_tables
-from miscal.study.verdict import StudySummary, as_json, sentences, summarise
+from miscal.study.verdict import StudySummary, sentences, summarise
 from miscal.study.vocabulary import StudyVocabulary
 
 HERE = Path(__file__).parent / "templates"
@@ -87,7 +87,7 @@ wrote
     tables = read_tables(folder)
     summary = summarise(tables, n_planned(folder, tables), n_planned_by_method(folder), planned(folder), paper=paper)
     with disk_errors(str(folder)):
-        content = json.dumps(as_json(summary), indent=1, ensure_ascii=False, allow_nan=False)
+        content = json.dumps(summary.model_dump(mode="json"), indent=1, ensure_ascii=False, allow_nan=False)
         replace_file(folder / "summary.json", (content + "\n").encode())
         if summary.of_paper:
             replace_file(folder / PAPER, _paper(tables, summary, folder))
@@ -113,7 +113,7 @@ def _index(tables: Tables, summary: StudySummary, out: Path) -> bytes:
     n_groups = sum(len(one["lines"]) for one in summary.matrices)
     return _page(
         "index.html",
-        **opening(summary.lines),
+        **opening(summary.answer),
         first=[drawn[name] for name in _FIRST if name in drawn][:2],
         title=title(tables),
         summary=summary,
@@ -205,7 +205,7 @@ def _shade(cell: dict[str, Any] | None, marked: bool, links: dict[str, str | Non
 def _paper(tables: Tables, summary: StudySummary, out: Path) -> bytes:
     by_method, words = n_planned_by_method(out), summary.words
     made: dict[str, list[tuple[str, grids.Grid]]] = defaultdict(list)
-    for method in summary.verdicts:
+    for method in summary.methods:
         for name, found in grids.paper_grids(tables, method, by_method, words):
             if found is not None:
                 made[name].append((method, found))
@@ -215,7 +215,7 @@ def _paper(tables: Tables, summary: StudySummary, out: Path) -> bytes:
         PAPER,
         summary=summary,
         words=words,
-        sentences={method: sentences(found, words) for method, found in summary.verdicts.items()},
+        sentences={method: sentences(found, words) for method, found in summary.methods.items()},
         pairs=grids.pairs_grid(tables, by_method, out, words),
         figures=figures,
         beside=_beside(summary),
