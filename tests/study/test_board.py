@@ -111,9 +111,9 @@ def test_each_question_is_answered_by_its_numbers():
         "c by 6.0 points."
     )
     assert sentence("together") == (
-        "Taken together, the models err on 1 group, beyond chance. Beside questions of equal confidence, the accuracy "
-        "is 15.0 points lower on topic = law (10.0 to 20.0; 2 of 3 models). They differ from each other on topic = "
-        "art, from \N{MINUS SIGN}20.0 (b) to +20.0 (a). Beyond chance for one model by itself: topic = sums (c)."
+        "Where the models, taken together, err beyond chance, by their accuracy beside questions of equal confidence: "
+        "topic = law, 15.0 points lower (10.0 to 20.0; 2 of 3 models). Where they differ from each other: topic = art, "
+        "from \N{MINUS SIGN}20.0 (b) to +20.0 (a). Beyond chance for one model by itself: topic = sums (c)."
     )
     # the half-width of b is .04, of which 2 points are half
     assert "b (about 1,500 more rows)" in sentence("few")

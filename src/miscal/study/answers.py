@@ -244,61 +244,40 @@ def _together(tables: Tables, method: str, matrices: Sequence[Row], words: Study
         missing = "What models share has not been computed."
     if not found and (missing or not lines):
         return Answer(name, question, missing or "No column names groups that two models on one data set share.")
-    shared, differing = ([one for one in found if one[what]] for what in ("shared", "differs"))
     several = tables["pairs"]["dataset"].n_unique() > 1
     named = lambda one: short(one["description"], 70) + (f" on {short(one['dataset'], 30)}" if several else "")  # noqa: E731
-    said = [missing] if missing else []
-    if shared:
-        said.append(
-            f"Taken together, the models err on {counted(len(shared), 'group')}, beyond chance. Beside {words.rows} of "
-            f"equal {words.probability}, the {words.rate} is "
-            f"{list_names([f'{_sized(one)} on {named(one)} ({_ends(one)})' for one in shared], '; ')}."
-        )
-    else:
-        said.append("No group is found in which the models, taken together, err in one direction.")
-    if differing:
-        apart = [
-            f"{named(one)}, from {' to '.join(map(_effect, (one['each'][0], one['each'][-1])))}" for one in differing
-        ]
-        said.append(f"They differ from each other on {list_names(apart, '; ')}.")
-    else:
-        said.append("On no group are models found to differ from each other.")
-    if alone := [line for line in lines if len(line["marked"]) == 1 and line["finding"] is None]:
-        each = [f"{group_name(line, 40)} ({short(line['marked'][0]['model'], 30)})" for line in alone]
-        said.append(f"Beyond chance for one model by itself: {list_names(each)}.")
+    effect = lambda row: f"{points(row['model_effect'])} ({short(row['model'], 30)})"  # noqa: E731
+    shared = [one for one in found if one["shared"]]
+    together, none = [], "no group is found"
+    for one in shared:
+        mean, *ends = one["size"]
+        given = ", beside rows in the same groups before it," if one["given_others"] else ""
+        side, reach = "lower" if mean < 0 else "higher", " to ".join(size(end) for end in sorted(map(abs, ends)))
+        together.append(f"{named(one)}, {size(abs(mean))} points {side}{given} ({reach}; {one['agreement']})")
+    apart = [f"{named(x)}, from {effect(x['each'][0])} to {effect(x['each'][-1])}" for x in found if x["differs"]]
+    alone = [
+        f"{group_name(line, 40)} ({short(line['marked'][0]['model'], 30)})"
+        for line in lines
+        if len(line["marked"]) == 1 and line["finding"] is None
+    ]
+    said = [
+        missing,
+        f"Where the models, taken together, err beyond chance, by their {words.rate} beside {words.rows} of equal "
+        f"{words.probability}: {list_names(together, '; ') or none}.",
+        f"Where they differ from each other: {list_names(apart, '; ') or none}.",
+        f"Beyond chance for one model by itself: {list_names(alone)}." if alone else "",
+    ]
     cells = sum(one is not None and one["p_value"] is not None for line in lines for one in line["cells"])
-    notes = [
-        f"The picture shows how much higher or lower the {words.rate} of all models, taken together, is there, with an "
-        "interval that allows for the choice of the group. Each group is beyond chance given those before it."
-    ] if shared else []  # fmt: skip
-    notes.append(
-        f"A model is compared with its own {words.rows} of equal {words.probability} alone, and what models make of "
-        f"one {words.row} is presumed to hang together. Where nothing is hidden, a group is named on at most 5 % of "
-        "data sets."
+    note = (
+        "Sizes are of all models, taken together, with an interval that allows for the choice of the group; each group "
+        f"is beyond chance given those before it. A model is compared with its own {words.rows} of equal "
+        f"{words.probability} alone, and what models make of one {words.row} is presumed to hang together. Where "
+        "nothing is hidden, a group is named on at most 5 % of data sets. What holds for one model by itself is marked "
+        f"in the matrix, after Holm's adjustment over all {count(cells)} tested cells, which are a family of their "
+        "own. That nothing is named does not prove that nothing is hidden."
     )
-    if cells:
-        notes.append(
-            "What holds for one model by itself is marked in the matrix, after Holm's adjustment over all "
-            f"{count(cells)} tested cells, which are one family of their own."
-        )
-    notes.append("That nothing is named does not prove that nothing is hidden.")
     bars = [_bar(named(one), *one["size"], aside=one["agreement"]) for one in shared]
-    return Answer(name, question, " ".join(said), bars, note=" ".join(notes))
-
-
-def _sized(one: Row) -> str:
-    effect = one["size"][0]
-    given = ", beside rows in the same groups before it," if one["given_others"] else ""
-    return f"{size(abs(effect))} points {'lower' if effect < 0 else 'higher'}{given}"
-
-
-def _ends(one: Row) -> str:
-    ends = " to ".join(size(end) for end in sorted(map(abs, one["size"][1:])))
-    return f"{ends}; {one['agreement']}"
-
-
-def _effect(row: Row) -> str:
-    return f"{points(row['model_effect'])} ({short(row['model'], 30)})"
+    return Answer(name, question, " ".join(filter(None, said)), bars, note=note)
 
 
 def _corrected(tables: Tables, method: str) -> Answer:
@@ -385,12 +364,8 @@ def _mean_error(tables: Tables, method: str) -> str:
         more=(pl.col("n") * ((half / NARROW) ** 2 - 1)).ceil()
     )
     named = [f"{label(tables, one)} (about {roughly(one['more'])} more rows)" for one in wide.iter_rows(named=True)]
-    if named:
-        return f"Whether they promise too much cannot be said to within {percent(NARROW, 0)} of {list_names(named)}."
-    return (
-        "Every pair has rows enough to say whether it promises too much: its interval excludes 0, or is narrower than "
-        f"{percent(NARROW, 0)} either way."
-    )
+    none = "none: each interval excludes 0, or is narrower"
+    return f"Too few rows to say to within {percent(NARROW, 0)} what is promised too much: {list_names(named) or none}."
 
 
 def _hidden(tables: Tables, pairs: pl.DataFrame) -> Iterator[str]:

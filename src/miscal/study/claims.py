@@ -172,35 +172,42 @@ def write_range(values: Sequence[float], digits: int = 3) -> str:
 # --- claims -------------------------------------------------------------------------------------------------------
 
 
+def _shares(
+    figure: str, place: str, says: str, published: str, holds: pl.Series, direction: Direction | None, here: str = "{}"
+) -> tuple[str, str, str, str, str, int, Direction | None]:
+    """Claim something of each pair: in how many it holds."""
+    return figure, place, says, published, here.format(of_pairs(int(holds.sum()), len(holds))), len(holds), direction
+
+
 def _gaps(tables: Tables, method: str) -> _Made:
     """How often the worst slice is worse than the whole, and by how much."""
-    [found] = aggregates.verdict(tables["pairs"], method).to_dicts()
-    n, large, share = (found[name] for name in ("n_pairs", "n_gap_large", "mean_share_worst"))
-    if not n:
+    own = of_method(tables["pairs"], method, LEARNED)
+    if own.is_empty():
         return
-    means = [gap.mean for gap in paper.GAPS.values()]
-    yield (
-        "gaps", "appendix F.2", "In most pairs the gap is above 0.",
-        f"{percent(paper.POSITIVE_LEARNED)} of {paper.N_PAIRS} pairs", of_pairs(found["n_gap_above_zero"], n), n, None,
-    )  # fmt: skip
-    yield (
-        "gaps", "not in the paper", "In some pairs the gap is above 0 beyond chance.", "not reported",
-        of_pairs(found["n_gap_beyond_chance"], n), n, None,
-    )  # fmt: skip
-    yield (
-        "gaps", "section 5", "Many pairs have a gap of at least 0.06.",
-        of_pairs(paper.N_LARGE_GAP, paper.N_PAIRS), of_pairs(large, n), n, enough(large >= MANY * n, n),
+    n, gap, large = own.height, own["gap_clipped"], own["gap_clipped"] >= aggregates.LARGE_GAP
+    found = aggregates.verdict(own, method).row(0, named=True)
+    means = [one.mean for one in paper.GAPS.values()]
+    learned = f"{percent(paper.POSITIVE_LEARNED)} of {paper.N_PAIRS} pairs"
+    beyond = (own["gap_interval_low"] > 0).fill_null(False)
+    yield _shares("gaps", "appendix F.2", "In most pairs the gap is above 0.", learned, gap > 0, None)
+    yield _shares(
+        "gaps", "not in the paper", "In some pairs the gap is above 0 beyond chance.", "not reported", beyond, None
+    )
+    yield _shares(
+        "gaps", "section 5", "Many pairs have a gap of at least 0.06.", of_pairs(paper.N_LARGE_GAP, paper.N_PAIRS),
+        large, enough(large.mean() >= MANY, n),
     )  # fmt: skip
     yield (
         "gaps", "table 5a", "Size of the gap over all pairs, cut off at 0: mean and median.",
         f"{metric(fmean(means))} and {metric(median(means))}",
         f"{metric(found['mean_gap'])} and {metric(found['median_gap'])}", n, None,
     )  # fmt: skip
-    if share is not None:
+    if (share := found["mean_share_worst"]) is not None:
+        n = int(large.sum())
         yield (
             "gaps", "section 5", "In pairs with a gap of at least 0.06, the worst slice is no rare edge case.",
             f"{percent(paper.LARGE_GAP_SHARE)} of rows (its table 5b contradicts this)", f"{percent(share)} of rows",
-            large, enough(share > EDGE_CASE, large),
+            n, enough(share > EDGE_CASE, n),
         )  # fmt: skip
 
 
@@ -279,14 +286,11 @@ def _raw(tables: Tables, method: str) -> _Made:
         f"{percent(learned.mean())} learned, {percent(raw.mean())} raw", gaps.height,
         in_most(learned.filter(learned != raw), of=gaps.height),
     )  # fmt: skip
-    yield (
-        "raw-fields", "appendix F.2", "Fields of raw inputs vary less than learned ones.",
-        _NO_NUMBERS, f"less in {of_pairs(lower.sum(), both.height)}", both.height, in_most(lower),
-    )  # fmt: skip
-    yield (
-        "raw-fields", "appendix F.2", f"Fields of raw inputs are mostly {vocabulary_of(tables['pairs']).over}.",
-        _NO_NUMBERS, f"mean below 0 in {of_pairs(negative.sum(), both.height)}", both.height, in_most(negative),
-    )  # fmt: skip
+    for says, holds, here in (
+        ("Fields of raw inputs vary less than learned ones.", lower, "less in {}"),
+        (f"Fields of raw inputs are mostly {vocabulary_of(tables['pairs']).over}.", negative, "mean below 0 in {}"),
+    ):
+        yield _shares("raw-fields", "appendix F.2", says, _NO_NUMBERS, holds, in_most(holds), here)
 
 
 def _nulls(tables: Tables, method: str) -> _Made:
@@ -311,10 +315,9 @@ def _nulls(tables: Tables, method: str) -> _Made:
     epochs = table.drop_nulls(["epoch", "epoch_null_mean", "epoch_null_std"])
     later = epochs["epoch"] > epochs["epoch_null_mean"]
     if epochs.height:
-        yield (
+        yield _shares(
             "proxies", "appendix F.3", "Learning goes on for longer than if labels are shuffled.",
-            "stated, without a number", f"a later epoch is kept in {of_pairs(later.sum(), len(later))}", len(later),
-            in_every(later),
+            "stated, without a number", later, in_every(later), "a later epoch is kept in {}",
         )  # fmt: skip
 
 
@@ -388,4 +391,4 @@ def _purity(tables: Tables, method: str) -> _Made:
          in_most(category["falls"])),
     ):  # fmt: skip
         if len(holds):
-            yield "layouts", "figure 15", says, _NO_NUMBERS, of_pairs(holds.sum(), len(holds)), len(holds), direction
+            yield _shares("layouts", "figure 15", says, _NO_NUMBERS, holds, direction)

@@ -31,7 +31,6 @@ from miscal.study.vocabulary import StudyVocabulary
 HERE = Path(__file__).parent / "templates"
 _STYLES = ("base.css", "tables.css", "figures.css", "answer.css", "print.css", "study.css", "board.css")
 _PROGRAMS = ("element.js", "order.js", "sort.js", "folds.js")
-_FILTERS = (("first_sentence", lambda text: first_sentence(text)[0]),)
 _FIRST = ("calibration_cost", "together", "promises", "corrected")
 """Questions whose pictures may open the first page: the first two that have one."""
 PAPER = "paper.html"
@@ -50,6 +49,13 @@ MOST_DRAWN = 120
 """Groups of a data set on the page; the table ``groups`` has all."""
 _STEPS = (0.02, 0.05, 0.10, 0.20)
 """Absolute hidden residuals at which a cell of the matrix takes a deeper colour."""
+
+
+_FILTERS = (
+    ("first_sentence", lambda text: first_sentence(text)[0]),
+    ("line_name", lambda line: line_name(line)),
+    ("shade", lambda cell: _shade(cell)),
+)
 
 
 def write_pages(out: str | Path, *, paper: bool = False) -> Path:
@@ -120,7 +126,8 @@ def _index(tables: Tables, summary: StudySummary, out: Path) -> bytes:
         answers=pictures,
         doors=_DOORS,
         matrix_line=f"{n_groups:,} groups; what holds for a model, and for all",
-        matrices=[_drawn_matrix(one, out) for one in summary.matrices],
+        matrices=[(one, _links(one, out)) for one in summary.matrices],
+        most=MOST_DRAWN,
         firsts=grids.firsts_grid(tables, summary.method),
         board=grids.board_grid(tables, summary.method, out, summary.words),
         failures=grids.failures_grid(tables),
@@ -167,36 +174,16 @@ def line_name(line: dict[str, Any]) -> str:
     return group_name(line, 50) + (" \N{BLACK DIAMOND}" if line["finding"] else "")
 
 
-def _drawn_matrix(matrix: dict[str, Any], out: Path) -> dict[str, Any]:
-    """Write models and cells of a matrix; a model links to the report of its pair, which each of its cells names."""
+def _links(matrix: dict[str, Any], out: Path) -> dict[str, str | None]:
+    """Return the address of the report of each model of a matrix."""
     pairs = {cell["model"]: cell["pair"] for line in matrix["lines"] for cell in line["cells"] if cell}
-    links = {model: grids.report_link(out, pairs[model], matrix["method"]) for model in matrix["models"]}
-    lines = [
-        (line_name(line), [_shade(cell, cell in line["marked"], links) for cell in line["cells"]])
-        for line in matrix["lines"][:MOST_DRAWN]
-    ]
-    models = [(short(model, 40), link) for model, link in links.items()]
-    left = max(0, len(matrix["lines"]) - MOST_DRAWN)
-    return {"dataset": matrix["dataset"], "models": models, "lines": lines, "left": left}
+    return {model: grids.report_link(out, pairs[model], matrix["method"]) for model in matrix["models"]}
 
 
-def _shade(cell: dict[str, Any] | None, marked: bool, links: dict[str, str | None]) -> dict[str, Any]:
-    """Write a cell: its text before and after, its colour, what pointing says, and a link."""
-    if cell is None or cell["hidden"] is None:
-        return {"text": "", "after": "", "kind": "", "marked": False, "hint": "", "href": None}
-    value, tested, link = cell["hidden"], cell["p_value"] is not None, links[cell["model"]]
-    depth = sum(abs(value) >= step for step in _STEPS)
-    hint = f"{points(value)}, 95 % interval {points(cell['low'])} to {points(cell['high'])}, {cell['n']:,} rows"
-    hint += f"; p {cell['p_adjusted']:.2g} after adjustment" if tested else "; too few rows to be tested"
-    hint += "" if cell["after"] is None else f"; {points(cell['after'])} after the correction"
-    return {
-        "text": points(value, 0),
-        "after": "" if cell["after"] is None else points(cell["after"], 0),
-        "kind": f"{'over' if value < 0 else 'under'}-{depth}" if tested and depth else "",
-        "marked": marked,
-        "hint": hint,
-        "href": link and cell["finding"] and f"{link}#finding-{cell['finding']}",
-    }
+def _shade(cell: dict[str, Any]) -> str:
+    """Return the class of a cell of a matrix, which colours it; none where it has too few rows to be tested."""
+    depth = sum(abs(cell["hidden"]) >= step for step in _STEPS)
+    return f"{'over' if cell['hidden'] < 0 else 'under'}-{depth}" if depth and cell["p_value"] is not None else ""
 
 
 # --- the page beside the paper ------------------------------------------------------------------------------------

@@ -27,8 +27,8 @@ from miscal.study.folder import CellFolder
 from miscal.study.synthetic import tables
 from miscal.study.synthetic.experiments import ExperimentCell, Record, Settings, cells_of, from_stored
 from miscal.study.synthetic.fits import compute
-from miscal.study.synthetic.paper_numbers import SAID, SOURCE
 from miscal.study.synthetic.sections import BUILDERS, TITLES
+from miscal.study.synthetic.tables import SAID, SOURCE
 
 _SETTINGS = "settings.json"
 

@@ -12,7 +12,7 @@ from scipy import stats
 from miscal.base.arrays import counted
 from miscal.report.formatting import metric
 from miscal.study.drawing import LOSS
-from miscal.study.synthetic import figures, paper_numbers, tables
+from miscal.study.synthetic import figures, tables
 from miscal.study.synthetic.experiments import Record
 from miscal.study.synthetic.figures import by, over_settings
 from miscal.study.synthetic.tables import brief, over_seeds, per_frequency
@@ -54,7 +54,7 @@ def clusters(records: Sequence[Record]) -> ExperimentSection:
     """Three clusters: recovery, and what a global reliability diagram hides."""
     table = tables.recovery(records)
     found = [
-        f"Method {method}: r = {over_seeds(own['r'])} (published: {paper_numbers.CLUSTERS_R:.2f}), "
+        f"Method {method}: r = {over_seeds(own['r'])} (published: {tables.CLUSTERS_R:.2f}), "
         f"root mean square error {own['rmse'].mean():.3f}, {_seeds(own)}."
         for method, own in by(table, "method").items()
     ]
@@ -146,7 +146,7 @@ def selection(records: Sequence[Record]) -> ExperimentSection:
         agreement = "undefined" if spearman is None else metric(spearman)
         found.append(
             f"Method {method}: median regret {by_setting.median():.4f} over {_settings(own)} (published: "
-            f"{paper_numbers.MEDIAN_REGRET:.3f}), largest {by_setting.max():.3f}; median Spearman {agreement}, median "
+            f"{tables.MEDIAN_REGRET:.3f}), largest {by_setting.max():.3f}; median Spearman {agreement}, median "
             f"oracle spread {own['spread'].median():.3f}; {_seeds(own)}."
         )
         found += _rank_agreement(method, own)
