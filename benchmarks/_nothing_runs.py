@@ -35,7 +35,7 @@ from miscal.discovery.summarise import claim_of as claim_of_run
 from miscal.estimators.auto.estimator import fit_auto
 from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField
-from miscal.findings.ledger import LEDGER_DEFAULTS, find, named_groups
+from miscal.findings.ledger import find, named_groups
 
 # --- whole runs ---------------------------------------------------------------------------------------------------
 
@@ -135,7 +135,7 @@ def class_lists(world: str, n: int, draw: int) -> Told:
     nothing = FieldEstimate(**dict.fromkeys(fields, np.zeros(n)), coordinates=np.zeros((n, 1)))
     by_class, *_ = class_ledgers(
         FittedRows(triples, None, nothing, expected, expected, {}), triples.classes.probability, own_split=False,
-        seed=draw, settings=LEDGER_DEFAULTS,
+        seed=draw,
     )  # fmt: skip
     of_class = any(one.findings for one in by_class.values())
     return Told(misses={"top label": bool(top), "a class": of_class, "any": bool(top) or of_class},

@@ -176,7 +176,7 @@ def of_findings(table: Table, found: RunContent, world: str, told: Told) -> None
     frame = Frame(int(table.evaluated.sum()), {name: values[table.evaluated] for name, values in table.columns.items()})
     wrong = more = False
     for one in (*summary.findings, *summary.accounted_for):
-        if one.source != NAMED:  # a cluster, or an end of the field
+        if one.source != NAMED:  # a cluster
             continue
         inside = one.condition.rows(frame)
         rate, visible = (values[table.evaluated][inside].mean() for values in (table.rate, table.visible))

@@ -49,9 +49,10 @@ def values_of(rows: Triples, column: str) -> dict[str, np.ndarray]:
 
 def describes(finding: Finding, column: str, name: str) -> bool:
     """Whether a found group is described by a value, alone or with others."""
-    if not isinstance(finding.made_of, Alike):
+    made = getattr(finding.condition, "made_of", None)
+    if not isinstance(made, Alike):
         return False
-    alike = finding.made_of.condition
+    alike = made.condition
     parts = alike.conditions if isinstance(alike, AnyOf) else (alike,)
     return name in [one.words for one in parts if one.columns == (column,)]
 
@@ -65,7 +66,7 @@ def compare(rows: Triples, column: str, seed: int) -> dict:
     scan = scan_values(judge, groups)
     meant = [found_in(one, rows, ledger.clusters) for one in ledger.findings]
     given = [one.rows for one in meant if one is not None]
-    names = {told.words for one in ledger.findings for told in (one.condition, *one.alias_conditions)}
+    names = {name for one in ledger.findings for name in (one.condition.words, *one.aliases)}
     alone = {one.condition.words for one in ledger.accounted}
     table = {one.condition.words for one in ledger.values}
     told, described, accounted, explained, marked, missed = [], [], {}, {}, {}, {}
@@ -81,7 +82,7 @@ def compare(rows: Triples, column: str, seed: int) -> dict:
             explained[name] = p
         else:
             (marked if name in table else missed)[name] = p
-    own = {one: {told.words for told in (one.condition, *one.alias_conditions)} for one in ledger.findings}
+    own = {one: {one.condition.words, *one.aliases} for one in ledger.findings}
     added = [one.description for one, words in own.items() if not (words & set(scan))]
     return {
         "rows": len(rows), "candidates": ledger.method.candidates, "values": len(groups), "scan": scan,

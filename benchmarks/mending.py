@@ -7,8 +7,8 @@ equal inputs on one side; both halves take each role. The ledger of one half is 
 there. On the other half each finding is judged twice by its condition, with the statistic of `_judge.py`: against rows
 of equal confidence, and against rows of equal corrected confidence. Of the findings with |z| of 3 and more before,
 those are mended of which less than a third of the size is left after, or |z| is below 1.5; where nothing at all is
-left, |z| is beyond 1.5 in 13 of 100 by chance. Target: 90 % are mended. Clusters of inputs and ends of the field are
-left out: their words do not say which other rows belong to them.
+left, |z| is beyond 1.5 in 13 of 100 by chance. Target: 90 % are mended. Clusters of inputs are left
+out: their words do not say which other rows belong to them.
 
 Two numbers say what can be reached, taking the size before as the true one: how many a correction would mend on average
 that knew the true sizes, so that only the chance of the judging half is left, and how many one would that takes the

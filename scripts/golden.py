@@ -219,10 +219,10 @@ def weighted(run: Commands) -> None:
 
 
 def split(run: Commands) -> None:
-    """Answers with test rows of their own, told as JSON; findings by the false discovery rate."""
+    """Answers with test rows of their own, told as JSON."""
     table = answers(700, 5).with_columns(part=pl.Series(["train", "train", "val", "test", "test"] * 140))
     table.write_parquet("data.parquet")
-    run("discover", "discover", "data.parquet", "--out", "run", "--split", "part", "--adjustment", "fdr", *ANSWERS)
+    run("discover", "discover", "data.parquet", "--out", "run", "--split", "part", *ANSWERS)
 
 
 def judge(run: Commands) -> None:

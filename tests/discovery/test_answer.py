@@ -28,7 +28,6 @@ FINDING = {
     "residual": -0.4,
     "visible": -0.15,
     "hidden": {"value": -0.25, "interval": [-0.33, -0.17]},
-    "before": {"value": -0.25, "interval": [-0.33, -0.17]},
     "conditional": {"value": -0.26, "interval": [-0.34, -0.18]},
     "odds_ratio": 0.37,
     "p_value": 1e-9,
@@ -185,7 +184,6 @@ def test_a_turned_table_turns_the_sentence():
             "residual": -one.residual,
             "visible": -one.visible,
             "hidden": Measure(value=0.25, interval=(0.17, 0.33)),
-            "before": Measure(value=0.25, interval=(0.17, 0.33)),
             "sign": "under",
         }
     )

@@ -30,7 +30,7 @@ def sized(place, hidden, **changed):
     about = {"description": f"place = {place}, kind = {'abc'[place % 3]}", "n": 4000 // (place + 1), **changed}
     measure = {"value": hidden, "interval": None if place == 3 else [hidden - half, hidden + half]}
     told = {"accuracy": 0.7 + hidden, "corrected": None if place == 2 else 0.7 + 0.8 * hidden}
-    return {**FINDING, **about, **told, "hidden": measure, "before": measure, "sign": "over" if hidden < 0 else "under"}
+    return {**FINDING, **about, **told, "hidden": measure, "sign": "over" if hidden < 0 else "under"}
 
 
 def column(name, **about):
@@ -119,7 +119,7 @@ def test_a_mark_stands_where_it_is_not_known_whether_the_correction_helps_and_is
 
 def test_numbers_that_are_not_there_leave_their_cells_empty(make_run):
     nothing = {"value": None, "interval": None}
-    finding = {**FINDING, "hidden": nothing, "before": nothing, "after": nothing, "corrected": None}
+    finding = {**FINDING, "hidden": nothing, "after": nothing, "corrected": None}
     found = summary_of(make_run(120), findings=[finding])
     text = "\n".join(brief_lines(found, None))
     assert not re.search(r"\b(None|nan|inf)\b", text)

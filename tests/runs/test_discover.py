@@ -361,7 +361,7 @@ def test_tables_have_a_dozen_columns_with_plain_names_or_all_that_are_stored(fou
     [first, *_] = again.findings.to_dicts()
     one = again.summary.findings[0]
     assert (first["number"], first["group"], first["rows"]) == (1, one.description, one.n)
-    assert (first["predicted"], first["happened"], first["hidden"]) == (one.confidence, one.accuracy, one.before.value)
+    assert (first["predicted"], first["happened"], first["hidden"]) == (one.confidence, one.accuracy, one.hidden.value)
     assert first["happened_low"] < first["happened"] < first["happened_high"]
     # what a finding says is corrected is the mean of its rows
     rows = again.field.filter(pl.col("evaluated") & one.condition.rows(frame_of(again)))

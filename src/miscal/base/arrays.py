@@ -211,6 +211,21 @@ def as_text(series: pl.Series) -> pl.Series:
     return whole.cast(pl.String).zip_with((whole == series).fill_null(value=False), text)
 
 
+def dense_rank(series: pl.Series) -> pl.Series:
+    """Rank the distinct values from 1, null where blank; what is no number as text, whose levels alone are sorted.
+
+    >>> import polars as pl
+    >>> dense_rank(pl.Series(["b", None, "a", "b"])).to_list()
+    [2, None, 1, 2]
+    """
+    import polars as pl
+
+    if series.dtype.is_numeric():
+        return series.rank("dense").cast(pl.Int64)
+    series = series.cast(pl.String)
+    return series.cast(pl.Enum(series.unique().drop_nulls().sort())).to_physical().cast(pl.Int64) + 1
+
+
 def without_column(table: Any, column: Any, *, name: str = "X") -> tuple[Any, Any]:
     """Take a column out of a table: a frame's by its name, an array's by its place.
 

@@ -72,4 +72,4 @@ def clean_text(text: str) -> str:
     >>> clean_text("caf\udce9") == "caf\ufffd"
     True
     """
-    return re.sub("[\ud800-\udfff]", "\ufffd", text)
+    return text if text.isascii() else re.sub("[\ud800-\udfff]", "\ufffd", text)

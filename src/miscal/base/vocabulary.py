@@ -81,7 +81,6 @@ class Vocabulary:
     stated: str
     unequal: Mapping[str, str]
     meanings: Mapping[str, str]
-    ends: Mapping[str, str]
     together: str
     far: Mapping[str, str]
     ranked: str
@@ -213,10 +212,6 @@ _ANSWERS = Vocabulary(
         "another answer or of one class)",
         "outcome column": "is 1 where that answer is right",
     },
-    ends={
-        "lowest": "rows furthest below others of equal confidence (estimated)",
-        "highest": "rows furthest above others of equal confidence (estimated)",
-    },
     together="the answers to one question or the visits of one patient",
     far={"over": "The model is far too sure", "under": "The model is far too unsure"},
     ranked="confidence ranks right answers {} wrong ones",
@@ -298,10 +293,6 @@ _EVENTS = Vocabulary(
         "column": "is the predicted probability that the event happens (not that it does not, and not that of another "
         "event)",
         "outcome column": "is 1 where that event happened",
-    },
-    ends={
-        "lowest": "rows furthest below others of equal risk (estimated)",
-        "highest": "rows furthest above others of equal risk (estimated)",
     },
     together="the flights of one day or the visits of one patient",
     far={"over": "The risk is far over-predicted", "under": "The risk is far under-predicted"},
@@ -385,10 +376,6 @@ _JUDGES = Vocabulary(
         "of 1.5).",
         "column": "is the judge's score, higher where the judge approves more",
         "outcome column": "is 1 where people approve",
-    },
-    ends={
-        "lowest": "answers furthest below others of equal score (estimated)",
-        "highest": "answers furthest above others of equal score (estimated)",
     },
     together="the answers to one question or the verdicts of one person",
     far={"over": "The judge is far too lenient", "under": "The judge is far too strict"},

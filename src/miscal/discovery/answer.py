@@ -13,7 +13,7 @@ from miscal.discovery.summary import Summary
 from miscal.discovery.summary_parts import Answer
 from miscal.discovery.wording import confusion_sentence
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
-from miscal.findings.conditions import Cut, Trend, phrase
+from miscal.findings.conditions import Trend
 from miscal.findings.ledger import Finding
 from miscal.findings.ledger.sizes import WORSE
 from miscal.findings.verdict import in_points
@@ -129,7 +129,7 @@ def _reason(summary: Summary, words: Vocabulary) -> str:
         whole = [one for one in found if not isinstance(one[1].condition, Trend)]
         name, one = min(whole or found, key=lambda named: named[1].p_adjusted)
         promise = f"class {name} gets {spoken(one.confidence)} on average and is right in {spoken(one.accuracy)}"
-        return f"On {first_words(one.phrase, MOST_WORDS)}, {promise} ({one.n:,} rows)."
+        return f"On {first_words(one.condition.phrase, MOST_WORDS)}, {promise} ({one.n:,} rows)."
     proof = summary.certificate
     if proof.claims_hidden:
         off = [one for one in summary.hidden_regimes if one.confirmed.hidden and one.hidden and one.hidden.value]
@@ -148,33 +148,25 @@ def _reason(summary: Summary, words: Vocabulary) -> str:
 def named_first(summary: Summary, words: Vocabulary) -> Finding:
     """Return the finding that is named: beside a model that is off everywhere, the group that is off most.
 
-    Else the first one, which is about the strongest, but a group that is off as a whole before one along a column.
+    Else the first one, which is about the strongest.
     """
-    known = [one for one in summary.findings if not isinstance(one.condition, Cut)] or list(summary.findings)
     says, true = _averages(summary)
-    alike = [one for one in known if promised(one) and one.residual * (true - says) > 0]
+    alike = [one for one in summary.findings if promised(one) and one.residual * (true - says) > 0]
     if alike and _plain(summary, words):
         return max(alike, key=lambda one: abs(one.residual))
-    return known[0]
+    return summary.findings[0]
 
 
-def group_name(finding: Finding, words: Vocabulary) -> str:
-    """Return what a finding is called: an end of the field by its end, a trend by the end that its numbers are of."""
-    if isinstance(finding.condition, Cut):
-        return words.ends[finding.condition.end]
+def group_name(finding: Finding) -> str:
+    """Return what a finding is called: a trend by the end that its numbers are of."""
     return finding.condition.upper_end.words if isinstance(finding.condition, Trend) else finding.description
-
-
-def _rows_of(finding: Finding, words: Vocabulary) -> str:
-    """Return its rows, in the middle of a sentence."""
-    if isinstance(finding.condition, Cut):
-        return words.ends[finding.condition.end]
-    return phrase(finding.condition.upper_end) if isinstance(finding.condition, Trend) else finding.phrase
 
 
 def finding_sentence(finding: Finding, words: Vocabulary) -> str:
     """Say of a finding what was promised and what happened, in at most 25 words or so."""
-    group = first_words(_rows_of(finding, words), MOST_WORDS)
+    one = finding.condition
+    rows = (one.upper_end if isinstance(one, Trend) else one).phrase
+    group = first_words(rows, MOST_WORDS)
     says, true = spoken(finding.confidence), spoken(finding.accuracy)
     low, high = finding.happened.interval or (None, None)
     between = "" if low is None or high is None else f"{spoken(low).removesuffix(' %')} to {spoken(high)}, "
@@ -249,7 +241,7 @@ def _but(summary: Summary, words: Vocabulary) -> str:
     worse = sorted(filter(harmed, summary.findings), key=lambda one: -one.n)
     if not worse:
         return ""
-    name = group_name(worse[0], words).partition(" (")[0]
+    name = group_name(worse[0]).partition(" (")[0]
     name = first_words(name, HARMED_WORDS // (2 if summary.leaks else 1))
     more = len(worse) - 1
     others = f" and {more} more" if more else ""

@@ -270,32 +270,37 @@ def expected_outcome(triples: Triples, seed: int, confidence: np.ndarray | None 
     # folds are dealt as a run deals them, in whatever order the rows come
     triples, order = in_canonical_order(triples)
     f = triples.confidence if confidence is None else confidence[order]
-    learned, expected = _regression(triples, f), np.empty(len(triples))
+    # in order of confidence, nothing that follows has to sort or to search far
+    rising = np.argsort(f, kind="stable")
+    f, learned, expected = f[rising], _regression(triples, f, rising), np.empty(len(triples))
     if triples.split is not None:
-        expected[order] = learned(triples.split != "test", f)
+        expected[order[rising]] = learned(triples.split[rising] != "test", f)
         return expected
-    folds = assign_folds(triples.units, _FOLDS, np.random.default_rng((seed, _STREAM)))
+    folds = assign_folds(triples.units, _FOLDS, np.random.default_rng((seed, _STREAM)))[rising]
     for k in np.unique(folds):
         inside = folds == k
-        expected[order[inside]] = learned(~inside, f[inside])
+        expected[order[rising[inside]]] = learned(~inside, f[inside])
     return expected
 
 
 def expected_before(triples: Triples, confidence: np.ndarray, block: np.ndarray) -> np.ndarray:
     """Regress the outcome on a confidence with the rows of earlier blocks; in the first block it is the confidence."""
-    learned, expected = _regression(triples, confidence), confidence.copy()
+    learned, expected = _regression(triples, confidence, np.arange(len(triples))), confidence.copy()
     for k in range(1, int(block.max()) + 1):
         expected[block == k] = learned(block < k, confidence[block == k])
     return expected
 
 
-def _regression(triples: Triples, f: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """Return a function from the rows learned from, bool (n,), and confidences to E[y | f] there."""
+def _regression(
+    triples: Triples, f: np.ndarray, order: np.ndarray
+) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """Return a function from the rows learned from, bool (n,) in an order, and confidences to E[y | f] there."""
     named = None if triples.group is None else np.unique(triples.group, return_inverse=True)[1]
+    y, f, named, weight = (take_rows(values, order) for values in (triples.correct, f, named, triples.weight))
 
     def learned(known: np.ndarray, at: np.ndarray) -> np.ndarray:
-        group, weight = take_rows(named, known), take_rows(triples.weight, known)
-        return outcome_given_confidence(triples.correct[known], f[known], at, group=group, weight=weight)
+        group, own = take_rows(named, known), take_rows(weight, known)
+        return outcome_given_confidence(y[known], f[known], at, group=group, weight=own)
 
     return learned
 

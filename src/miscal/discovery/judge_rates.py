@@ -105,7 +105,7 @@ def _joined(first: NDArray, second: NDArray | None) -> NDArray:
 
 def _groups(found: FittedRows, scored: _Scored) -> Iterator[tuple[dict, NDArray[np.bool_]]]:
     for place, one in enumerate(found.ledger.findings, start=1):
-        if not one.condition.on_field and one.condition.lacks(scored.frame) is None:
+        if one.condition.lacks(scored.frame) is None:
             yield {"name": one.description, "finding": place}, one.condition.rows(scored.frame)
     for column in found.triples.metadata:
         values = scored.frame.texts(column)

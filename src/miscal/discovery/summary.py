@@ -24,7 +24,7 @@ from miscal.findings.decisions import Decision
 from miscal.findings.enrichment import Enriched
 from miscal.findings.ledger import Finding, FindingsMethod
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 """Version of the layout of ``summary.json``; raised whenever a key changes its meaning, is removed, or is
 needed by a command that reads runs. A run of another version is refused."""
 

@@ -9,7 +9,6 @@ from miscal.base.shown import fact_lines
 from miscal.base.vocabulary import Vocabulary
 from miscal.data.column_reading import ColumnReading
 from miscal.discovery.summary import Summary
-from miscal.findings.conditions import Trend
 from miscal.findings.ledger import Finding
 from miscal.findings.verdict import fate_words, in_points, interval_of_size, together_words
 from miscal.report.formatting import MINUS
@@ -28,8 +27,7 @@ def finding_words(finding: Finding, words: Vocabulary, findings: Sequence[Findin
         after = _more_often(finding.after, words)
         left = f"; after the correction {after}: {fate_words(finding.fate, finding.units_needed)}"
     rate = words.group_rate.format(words.percent(finding.accuracy))
-    ends = " at the lower end" if isinstance(finding.condition, Trend) else ""
-    off = f"{rate}, {_more_often(finding.before, words)} {words.than_equal_rows()}{ends}"
+    off = f"{rate}, {_more_often(finding.hidden, words)} {words.than_equal_rows()}"
     return f"{finding.n:,} rows, {off}{together_words(finding, findings)}{left}"
 
 

@@ -56,7 +56,7 @@ def _findings(findings: Iterable[Finding]) -> pl.DataFrame:
     for number, one in enumerate(findings, start=1):
         low, high = one.happened.interval or (None, None)
         means = (one.confidence, one.accuracy, low, high, one.corrected)
-        left = (one.before.value, one.after.value, one.fate, one.p_adjusted)
+        left = (one.hidden.value, one.after.value, one.fate, one.p_adjusted)
         rows.append((number, one.description, one.n, *means, *left))
     return pl.DataFrame(rows, schema=_FINDING, orient="row")
 

@@ -85,11 +85,6 @@ class DiscoverySettings:
         metavar="N",
         parse=number(int, 100),
     )
-    adjustment: Literal["family-wise", "fdr"] = parameter(
-        "Promise of the findings. family-wise: where nothing is hidden, at most one run in twenty names anything. "
-        "fdr: names more; of the groups beyond the cut, at most one in twenty is expected to be false.",
-        "family-wise",
-    )
     threshold: float | Sequence[float] = parameter(
         "Threshold at which decisions are made: answers of at least this confidence are accepted, or rows of at "
         "least this risk acted on. May be repeated; the first is shown first. A grid of others is always computed.",

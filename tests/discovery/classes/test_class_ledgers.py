@@ -22,7 +22,6 @@ from miscal.discovery.several_classes import (
 )
 from miscal.discovery.summary import Summary
 from miscal.estimators.estimate import FieldEstimate
-from miscal.findings.ledger import LEDGER_DEFAULTS
 
 NAMES = ("cat", "dog", "owl", "yak")
 
@@ -51,7 +50,7 @@ def _rows(n: int = 1500, planted: float = 0.0, seed: int = 0) -> FittedRows:
 
 def _ledgers(rows: FittedRows):
     p = rows.triples.classes.probability
-    return class_ledgers(rows, p, own_split=False, seed=0, settings=LEDGER_DEFAULTS)
+    return class_ledgers(rows, p, own_split=False, seed=0)
 
 
 @pytest.fixture(scope="module")

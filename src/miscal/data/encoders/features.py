@@ -125,7 +125,13 @@ class FeatureColumns:
         series = {kind.column: self._known(values, kind) for kind in self.kinds}
         numbers = [kind.numbers(series[kind.column]) for kind in self._ordered]
         codes = [kind.codes(series[kind.column]) for kind in self._ordered]
-        return check_features(np.column_stack([*numbers, *codes]), name="features", narrow=False)
+        # single precision holds every level: a table of categories alone is never held in double precision
+        precision = np.result_type(np.float32, *(part.dtype for part in numbers))
+        found, start = np.empty((len(values), self.n_features), precision), 0
+        for part in (*numbers, *codes):
+            found[:, start : start + part.shape[1]] = part
+            start += part.shape[1]
+        return check_features(found, name="features", narrow=False)
 
     def _series(self, values: pl.DataFrame, kind: ColumnKind) -> pl.Series:
         return _of_kind(column_of(values, kind.column), kind, kind.column in self.with_blanks)

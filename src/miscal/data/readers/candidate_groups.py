@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from miscal.base.arrays import column_of
+from miscal.base.arrays import column_of, dense_rank
 from miscal.base.errors import MiscalError
 from miscal.data.encoders.features import embedding_columns
 from miscal.data.encoders.kinds import read_dates
@@ -258,8 +258,7 @@ def _other_columns(table: Table, frame: pl.DataFrame, row: NDArray[np.int64]) ->
 
 def _numbered(series: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Give equal values equal numbers, from 0, and blanks one each; with the rows of each value."""
-    values = series if series.dtype.is_numeric() else series.cast(pl.String)
-    rank = values.rank("dense").cast(pl.Int64)
+    rank = dense_rank(series)
     blank = rank.is_null().to_numpy()
     unit = rank.fill_null(0).to_numpy() - 1
     size = np.bincount(unit[~blank])

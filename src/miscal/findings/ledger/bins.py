@@ -16,7 +16,7 @@ from scipy.stats import rankdata
 
 from miscal.findings.conditions import Condition, Cycle, Levels, Period, Span, Trend
 from miscal.findings.conditions.column_kinds import DAYS, MONTHS, PARTS, part_of
-from miscal.findings.conditions.condition import numbers_of, written
+from miscal.findings.conditions.condition import numbers_of, texts_of, written
 
 _MOVED = 0.0075
 """Share of the rows by which an end may move from its quantile to a round number: 0.3 of a bin of 2.5 %."""
@@ -244,14 +244,13 @@ def _of_numbers(column: str, numbers: np.ndarray, few: int) -> Iterator[Stretch]
 
 
 def _of_levels(column: str, values: np.ndarray) -> Iterator[Stretch]:
-    missing = np.array([value is None or value != value for value in values], bool)
-    text = np.where(missing, "", values.astype(str))
-    distinct = np.unique(text[~missing])
-    levels, rounds = order_levels(distinct.tolist())
+    distinct, codes = texts_of(values)
+    levels, rounds = order_levels(distinct)
     if len(levels) < _LEAST_LEVELS:
         return
     place = {level: place for place, level in enumerate(levels)}
-    places = np.array([-1 if gone else place[one] for one, gone in zip(text.tolist(), missing, strict=True)])
+    # of a missing value the last one
+    places = np.array([*(place[one] for one in distinct), -1])[codes]
     for first, length in _runs(len(levels)):
         inside = (places >= first) & (places < first + length)
         yield Levels(column, tuple(levels[first : first + length])), inside

@@ -108,10 +108,10 @@ class FindingsDisplay(Display):
             return "No findings."
         lines = []
         for place, one in enumerate(self.findings, 1):
-            interval = f" ({bounds(one.before.interval)})" if one.before.interval else ""
+            interval = f" ({bounds(one.hidden.interval)})" if one.hidden.interval else ""
             left = "" if one.after.value is None else f"; {points(one.after.value)} after the correction"
             lines.append(
-                f"{place}. {one.description}, {count(one.n)} rows: {points(one.before.value)} points{interval} "
+                f"{place}. {one.description}, {count(one.n)} rows: {points(one.hidden.value)} points{interval} "
                 f"against {self._words.equal_rows()}{left}."
             )
         return " ".join(lines)
@@ -123,10 +123,10 @@ class FindingsDisplay(Display):
             ax.set_axis_off()
             return
         for place, one in enumerate(self.findings):
-            value, shade = one.before.value, colour[one.sign]
+            value, shade = one.hidden.value, colour[one.sign]
             if value is not None:
                 ax.barh(place, value, height=0.6, color=shade, alpha=0.85)
-            low, high = one.before.interval or (None, None)
+            low, high = one.hidden.interval or (None, None)
             if low is not None and high is not None:
                 ax.plot([low, high], [place, place], color=colour["ink"], lw=1.2, solid_capstyle="butt")
             if one.after.value is not None:

@@ -10,7 +10,7 @@ from miscal.base.vocabulary import vocabulary
 from miscal.discovery.summary import Summary
 from miscal.report.displays.display import colours, literal, percent_axis, wrapped
 from miscal.report.drawing import Scale
-from miscal.report.groups import Curve, Group, all_rows, curves_of, fitted_range, named_groups
+from miscal.report.groups import Curve, Group, all_rows, curves_of, first_groups, fitted_range
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,7 +45,7 @@ class OverviewDisplay:
 
     def __init__(self, summary: Summary) -> None:
         self.summary, self._words = summary, vocabulary(summary.kind)
-        self.groups = [one for one in (all_rows(summary), *named_groups(summary)[:MOST]) if one is not None]
+        self.groups = [one for one in (all_rows(summary), *first_groups(summary)[:MOST]) if one is not None]
         happened, predicted = self._words.heads
         answer = summary.answer
         each = " ".join(

@@ -8,7 +8,7 @@ from typing import Any
 
 from miscal.discovery.summary import Summary
 from miscal.report.drawing import Scale
-from miscal.report.groups import Group, all_rows, curves_of, first_groups, fitted_range, named_groups
+from miscal.report.groups import Group, all_rows, curves_of, first_groups, fitted_range
 from miscal.report.opening import opening
 from miscal.report.source import Source
 from miscal.report.texts import few_words
@@ -30,7 +30,7 @@ def answer(source: Source) -> dict[str, Any]:
 
 def first_screen(summary: Summary) -> dict[str, Any]:
     """Return the three lines and both pictures of a run."""
-    groups = named_groups(summary)
+    groups = first_groups(summary)
     first = [replace(one, name=few_words(one.name, NAME_WORDS)) for one in groups[:SHOWN]]
     lines = (summary.answer.headline, summary.answer.reason, summary.answer.action)
     words = ALL_WORDS + max(0, LINE_WORDS - sum(len(one.split()) for one in lines)) // GIVEN
@@ -47,7 +47,7 @@ def first_screen(summary: Summary) -> dict[str, Any]:
         "rows": rows,
         # all rows alone look far off on an axis of their own
         "along": forest_axis(rows, () if curves is None or groups else (curves.x.low, curves.x.high)),
-        "total": len(first_groups(summary)),
+        "total": len(groups),
         "shown": len(first),
         "listed_at": "findings" if summary.findings else "classes",
         "changed": changed,

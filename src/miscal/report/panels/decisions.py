@@ -140,7 +140,7 @@ def _threshold(decision: Decision, summary: Summary, words: Vocabulary) -> Thres
             for side, heading in headings.items()
             for state, when in STATES.items()
         ],
-        groups=[(short(begin(summary.findings[one.finding].phrase), 300), one) for one in decision.findings],
+        groups=[(short(begin(summary.findings[one.finding].condition.phrase), 300), one) for one in decision.findings],
         benefit="" if benefit is None else begin(gain_in_words(benefit, decision.threshold, words)),
         benefits=[f"{1000 * v:.1f}" for v in (benefit.before, benefit.after, benefit.all)] if benefit else [],
     )

@@ -37,7 +37,7 @@ class FindingRow(NamedTuple):
     curves: Curves | None
     examples: list[Example]
     together: str
-    conditional: bool
+    conditional: str
     trend: Picture | None
     also: str
     origin: str
@@ -79,7 +79,7 @@ def _rows(source: Source) -> list[FindingRow]:
             else None,
             examples=examples.of(one.rows[:MAX_EXAMPLES]),
             together=together_words(one, found).removeprefix(", "),
-            conditional=group.number > 1 and one.conditional.value is not None,
+            conditional=_compared(one, group.number),
             trend=_trend(one, one.condition, source, terms) if isinstance(one.condition, Trend) else None,
             also=_also(one),
             origin=_origin(one),
@@ -88,6 +88,15 @@ def _rows(source: Source) -> list[FindingRow]:
         )
         for group, one in zip(groups_of(summary, SHOWN), found, strict=True)
     ]
+
+
+def _compared(finding: Finding, number: int) -> str:
+    """Say what its conditional size compares; empty where that says no more than the size itself."""
+    if finding.conditional.value is None:
+        return ""
+    if isinstance(finding.condition, Trend):
+        return "Its upper third against its lower third"
+    return "Beside rows in the same groups above" if number > 1 else ""
 
 
 def _also(finding: Finding) -> str:

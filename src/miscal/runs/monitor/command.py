@@ -296,7 +296,7 @@ def _question(run: RunContent, one: Question) -> QuestionNumbers:
         key=one.key,
         kind=one.kind,
         about=clean_text(one.about),
-        phrase=clean_text(run.summary.findings[one.place or 0].phrase) if one.kind == FINDING else None,
+        phrase=clean_text(run.summary.findings[one.place or 0].condition.phrase) if one.kind == FINDING else None,
         alarms=one.kind in WHOLE,
         error=one.error,
         allowed=one.allowed,

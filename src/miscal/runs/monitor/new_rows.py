@@ -294,13 +294,9 @@ def group_names(beside: TableRows, grouping: Grouping) -> np.ndarray:
 
 
 def frame_of(run: RunContent, model: SavedModel, rows: NewLabelled) -> Frame:
-    """Put together what findings ask of new rows; the hidden field is estimated where a finding rests on it."""
+    """Put together what findings ask of new rows."""
     named = {name: rows.columns[name] for name in run.summary.data.columns.metadata if name in rows.columns}
-    hidden = None
-    if any(one.condition.on_field for one in run.summary.findings):
-        estimated = model.estimator.fitted.correct(rows.X, rows.confidence)
-        hidden = estimated.delta - (rows.visible - rows.confidence)
-    return frame_of_rows(named, rows.X, model.encoder, text=rows.text, clusters=run.load_clusters(), hidden=hidden)
+    return frame_of_rows(named, rows.X, model.encoder, text=rows.text, clusters=run.load_clusters())
 
 
 def ids_of(run: RunContent, column: str) -> pl.Series:
@@ -347,8 +343,5 @@ def known_rows(run: RunContent, model: SavedModel, triples: Triples | None) -> t
     )
     if triples is None:
         return rows, None
-    taken, hidden = triples.take(order), table["hidden"].cast(float).to_numpy()[order]
-    clusters = run.load_clusters()
-    return rows, frame_of_rows(
-        taken.metadata, taken.X, model.encoder, text=taken.text, clusters=clusters, hidden=hidden
-    )
+    taken = triples.take(order)
+    return rows, frame_of_rows(taken.metadata, taken.X, model.encoder, text=taken.text, clusters=run.load_clusters())

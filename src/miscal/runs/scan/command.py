@@ -29,7 +29,7 @@ from miscal.data.counting import Answers, CellSource, Question
 from miscal.data.relations import only, open_relation, worth_staging
 from miscal.discovery.answer import finding_sentence
 from miscal.discovery.summary_parts import Answer, CurveNumbers
-from miscal.findings.ledger import ADJUSTMENTS, LEDGER_DEFAULTS, Finding, FindingsMethod
+from miscal.findings.ledger import ADJUSTMENT, LEDGER_DEFAULTS, Finding, FindingsMethod
 from miscal.findings.ledger.cells import CellTable, in_units, labelled
 from miscal.findings.ledger.groups import PAIR, not_crossed
 from miscal.findings.ledger.ledger import ledger_of
@@ -92,8 +92,8 @@ class Scan:
     def findings(self) -> pl.DataFrame:
         """Return the findings as a table, the strongest first."""
         rows = [
-            (one.description, one.n, one.confidence, one.accuracy, one.corrected, one.before.value,
-             *(one.before.interval or (None, None)), one.p_adjusted)
+            (one.description, one.n, one.confidence, one.accuracy, one.corrected, one.hidden.value,
+             *(one.hidden.interval or (None, None)), one.p_adjusted)
             for one in self.summary.findings
         ]  # fmt: skip
         numbers = ("predicted", "happened", "corrected", "hidden", "low", "high", "p_adjusted")
@@ -321,7 +321,7 @@ def summarised(cells: Cells, start: float, ask: Callable[[Question], pl.DataFram
         values=ledger.values,
         findings_method=FindingsMethod(
             candidates=candidates,
-            adjustment=ADJUSTMENTS[LEDGER_DEFAULTS.adjustment],
+            adjustment=ADJUSTMENT,
             level=LEDGER_DEFAULTS.significance,
             evidence="all",
             n=everything.n,

@@ -83,16 +83,15 @@ def build(summary: ScanSummary) -> str:
 
 def groups_of(summary: ScanSummary) -> list[Group]:
     """Return the findings as groups of a table, in their order."""
-    words = vocabulary(summary.kind)
     return [
         Group(
             number=place,
-            name=group_name(one, words),
+            name=group_name(one),
             n=one.n,
             predicted=one.confidence,
             happened=one.happened,
             corrected=one.corrected,
-            hidden=one.before,
+            hidden=one.hidden,
             colour="",
             equal=one.expected,
         )
@@ -112,7 +111,7 @@ def _curves(summary: ScanSummary) -> Curves:
 def _facts(one: Finding) -> dict[str, Any]:
     return {
         "name": one.description,
-        "hidden": f"{points(one.before.value)} ({bounds(one.before.interval)})",
+        "hidden": f"{points(one.hidden.value)} ({bounds(one.hidden.interval)})",
         "given": f"{points(one.conditional.value)} ({bounds(one.conditional.interval)})",
         "p": p_value(one.p_adjusted),
         "also": "; ".join(one.aliases[:3]),

@@ -99,10 +99,10 @@ class CategoryColumn:
     def numbers(self, series: pl.Series) -> np.ndarray:
         """Return 1 in the column of a row's category, 0 elsewhere."""
         if not self.names:
-            return np.zeros((len(series), 0))
+            return np.zeros((len(series), 0), np.float32)
         series = as_text(series)
         filled = series if self.blank or self.usual is None else series.fill_null(self.usual)
-        return (self._places(filled)[:, None] == np.arange(len(self.names))).astype(np.float64)
+        return (self._places(filled)[:, None] == np.arange(len(self.names))).astype(np.float32)
 
     def codes(self, series: pl.Series) -> np.ndarray:
         """Return the place of each row's category; blanks have the last."""
