@@ -1,7 +1,8 @@
 """Write the pages of the site that code knows best into docs/made: `python scripts/made_pages.py`.
 
-These are the keys and columns of every file, the tables of a study, and the command line. Meanings are taken from
-docstrings: "`key`: meaning", the section Attributes, or a sentence that names ``key``. The build of the site runs this.
+These are the keys and columns of every file, and the command line; the page of a study's tables is copied. Meanings are
+taken from docstrings: "`key`: meaning", the section Attributes, or a sentence that names ``key``. The build of the site
+runs this.
 """
 
 from __future__ import annotations

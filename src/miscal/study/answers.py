@@ -174,17 +174,18 @@ def _ahead(some: pl.DataFrame, subject: str, cost: str) -> str:
         places = [f"on {short(own['dataset'][0], 30)}, " if len(parts) > 1 else "" for own in parts]
         said = [place + _standing(own, cost) for place, own in zip(places, parts, strict=True)]
         return f"{subject.capitalize()}{', ' if len(parts) == 1 else ': '}{'; '.join(said)}."
-    return f"One model is shown to be ahead of all others {subject} on {_wins(_leaders(some)['model'], len(parts))}."
+    wins = _wins(_leaders(some)["model"], len(parts), "data set", "on")
+    return f"One model is shown to be ahead of all others {subject} on {wins}."
 
 
 def _leaders(some: pl.DataFrame) -> pl.DataFrame:
     return some.filter(best_rank=1, worst_rank=1)
 
 
-def _wins(first: Iterable[str], n: int, what: str = "data set") -> str:
+def _wins(first: Iterable[str], n: int, what: str, within: str) -> str:
     """Count how often each comes first among n."""
     wins = Counter(first)
-    named = list_names([f"{short(model, 40)} on {times}" for model, times in wins.most_common()])
+    named = list_names([f"{short(model, 40)} {within} {times}" for model, times in wins.most_common()])
     return f"{wins.total() or 'none'} of {counted(n, what)}" + (f": {named}" if wins else "")
 
 
@@ -204,7 +205,7 @@ def _best(tables: Tables, method: str, words: StudyVocabulary) -> Answer:
     first = firsts(of_method(tables["group_rankings"], method))
     said = "No group has rows enough of two models on one data set."
     if first.height:
-        wins = _wins(first.filter("clear")["first"], first.height, "group").replace(" on ", " in ")
+        wins = _wins(first.filter("clear")["first"], first.height, "group", "in")
         said = f"One model is shown to be better calibrated than all others in {wins}."
     return Answer(
         "best", "Which is best calibrated in each group?", said,
