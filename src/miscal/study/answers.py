@@ -398,8 +398,6 @@ def roughly(rows: float) -> str:
 # --- groups by models -------------------------------------------------------------------------------------------------
 
 
-Row = dict[str, Any]
-
 _HOLDS = pl.col("p_adjusted") <= SIGNIFICANCE
 
 
