@@ -216,7 +216,8 @@ def ranking(rows: LabelledRows) -> Measure | None:
     below = [(np.cumsum(mass) - mass / 2) / mass.sum() for mass in masses]
     above = below[1][place[right]], below[0][place[~right]]
     shares = [own / own.sum() for own in (weight[right], weight[~right])]
-    area = float(shares[0] @ above[0])
+    # by the sum of weights, not by shares: of equal confidences it is one half exactly
+    area = float(weight[right] @ above[0] / weight[right].sum())
     # by how much each answer moves the area
     moves = shares[0] * (above[0] - area), shares[1] * (1 - area - above[1])
     effective = [1 / float(share @ share) for share in shares]
