@@ -155,9 +155,8 @@ def worded(summary: Summary) -> Summary:
 
 def promised(finding: Finding) -> bool:
     """Whether the group is off by itself, and not only beside rows of equal probability."""
-    return finding.residual * (finding.hidden.value or 0.0) > 0 and abs(finding.residual) >= OF_EQUAL_SIGN * abs(
-        finding.hidden.value or 0.0
-    )
+    off, hidden = finding.accuracy - finding.confidence, finding.hidden.value or 0.0
+    return off * hidden > 0 and abs(off) >= OF_EQUAL_SIGN * abs(hidden)
 
 
 def _plain(summary: Summary, words: Vocabulary) -> str:
@@ -251,9 +250,9 @@ def named_first(summary: Summary, words: Vocabulary) -> Finding:
     Else the first one, which is about the strongest.
     """
     says, true = _averages(summary)
-    alike = [one for one in summary.findings if promised(one) and one.residual * (true - says) > 0]
+    alike = [one for one in summary.findings if promised(one) and (one.residual.value or 0.0) * (true - says) > 0]
     if alike and _plain(summary, words):
-        return max(alike, key=lambda one: abs(one.residual))
+        return max(alike, key=lambda one: abs(one.residual.value or 0.0))
     return summary.findings[0]
 
 

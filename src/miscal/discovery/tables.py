@@ -21,7 +21,7 @@ from miscal.discovery.summary_parts import ClassNumbers
 from miscal.findings.decisions import Decision
 from miscal.findings.ledger import ColumnValue, Finding
 
-_SIZES = ("hidden", "conditional", "after")
+_SIZES = ("residual", "hidden", "conditional", "after")
 SIZES = ("residual", "hidden", "after", "conditional")
 """What has an interval, in columns of its own: ``hidden``, ``hidden_low``, ``hidden_high``."""
 Tables = Mapping[str, tuple[ColumnValue, ...]]
@@ -119,7 +119,7 @@ def _ends(names: Sequence[str]) -> list[str]:
 
 
 def _findings_schema() -> dict[str, Any]:
-    means = ("share", "accuracy", "confidence", "corrected", "residual", "visible")
+    means = ("share", "accuracy", "confidence", "corrected", "visible")
     tested = ("odds_ratio", "p_value", "p_adjusted")
     return {
         "description": pl.String,

@@ -25,6 +25,7 @@ from miscal.findings.ledger.sizes import (
     fate_of,
     hidden_size,
     left_by,
+    residual_size,
 )
 from miscal.findings.ledger.values import ColumnValue, column_values
 from miscal.findings.residuals import observed_over_expected
@@ -60,7 +61,8 @@ class Finding(Part):
     `share`: of the evaluation rows, in (0, 1); of their weight where they count unequally, as all means over its rows.
     `accuracy, confidence`: means over its rows, in [0, 1].
     `corrected`: mean of the corrected confidence over its rows, in [0, 1]; None where no correction was given.
-    `residual`: accuracy - confidence = visible + hidden; negative where over-confident.
+    `residual`: accuracy - confidence = visible + hidden; negative where over-confident. Its interval is of this one
+        group; it does not allow for its choice, as that of `hidden` does.
     `visible`: mean of E[y | f] - f over its rows: what a reliability diagram shows of them.
     `hidden`: mean of y - E[y | f] over its rows; negative where less often right than rows of equal confidence. Its
         interval allows for the choice of the group among many, and excludes 0 where the group, tested by itself, is
@@ -94,7 +96,7 @@ class Finding(Part):
     accuracy: FiniteFloat
     confidence: FiniteFloat
     corrected: FiniteFloat | None = None
-    residual: FiniteFloat
+    residual: Measure
     visible: FiniteFloat
     hidden: Measure
     together_with: NonNegativeInt | None = None
@@ -117,17 +119,18 @@ class Finding(Part):
 
     @property
     def happened(self) -> Measure:
-        """Its accuracy; the interval is that of `hidden`, which allows for its choice."""
-        low, high = self.hidden.interval or (None, None)
-        ends = None if low is None or high is None else (max(0.0, self.expected + low), min(1.0, self.expected + high))
-        return Measure(value=self.accuracy, interval=ends)
+        """Its accuracy, with the interval of `residual`."""
+        low, high = self.residual.interval or (None, None)
+        known = low is not None and high is not None
+        return Measure(
+            value=self.accuracy,
+            interval=(max(0.0, self.confidence + low), min(1.0, self.confidence + high)) if known else None,
+        )
 
     @property
     def observed_over_expected(self) -> Measure:
-        """Its accuracy over its mean confidence; the interval is that of `hidden`, which allows for its choice."""
-        low, high = self.hidden.interval or (None, None)
-        ends = None if low is None or high is None else (low + self.visible, high + self.visible)
-        return observed_over_expected(self.confidence, self.residual, ends)
+        """Its accuracy over its mean confidence, with the interval of `residual`."""
+        return observed_over_expected(self.confidence, self.accuracy - self.confidence, self.residual.interval)
 
 
 class FindingsMethod(Part):
@@ -281,7 +284,7 @@ def _measured(
         "accuracy": accuracy,
         "confidence": sure,
         "corrected": None if corrected is None else average(corrected.confidence[inside], own.weight),
-        "residual": accuracy - sure,
+        "residual": residual_size(own, settings.significance),
         "visible": rate - sure,
         "hidden": hidden,
         "together_with": None if tested.needs is None else tested.needs + 1,
