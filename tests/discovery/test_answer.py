@@ -25,7 +25,7 @@ FINDING = {
     "accuracy": 0.3,
     "confidence": 0.7,
     "corrected": 0.4,
-    "residual": -0.4,
+    "residual": {"value": -0.4, "interval": [-0.48, -0.32]},
     "visible": -0.15,
     "hidden": {"value": -0.25, "interval": [-0.33, -0.17]},
     "conditional": {"value": -0.26, "interval": [-0.34, -0.18]},
@@ -37,7 +37,7 @@ FINDING = {
 FINDINGS = {
     "none": [],
     "shift": [FINDING],
-    "against the average": [FINDING | {"accuracy": 0.68, "residual": -0.02, "visible": 0.23}],
+    "against the average": [FINDING | {"accuracy": 0.68, "residual": {"value": -0.02, "interval": [-0.1, 0.06]}, "visible": 0.23}],
     "worse": [FINDING | {"after": {"value": -0.6, "interval": [-0.7, -0.5]}, "fate": "made worse"}],
     "a long name": [FINDING | {"condition": {**FINDING["condition"], "value": "a very long name of a subject " * 9}}],
 }
@@ -181,7 +181,7 @@ def test_a_turned_table_turns_the_sentence():
         update={
             "accuracy": 1 - one.accuracy,
             "confidence": 1 - one.confidence,
-            "residual": -one.residual,
+            "residual": Measure(value=0.4, interval=(0.32, 0.48)),
             "visible": -one.visible,
             "hidden": Measure(value=0.25, interval=(0.17, 0.33)),
             "sign": "under",

@@ -66,7 +66,7 @@ def test_findings_name_what_no_diagram_shows_from_all_rows(tmp_path):
     assert first.description in ("kind = left", "kind = right")
     assert found.summary.findings_method.evidence == "all"
     assert found.summary.findings_method.n == 1000
-    assert first.visible + first.hidden.value == pytest.approx(first.residual)
+    assert first.visible + first.hidden.value == pytest.approx(first.residual.value)
     assert found.findings["description"].to_list() == [one.description for one in found.summary.findings]
     write_run(found, tmp_path / "run", report=False)
     assert read_run(tmp_path / "run").findings.equals(found.findings)

@@ -25,7 +25,7 @@ FINDING = {
     "accuracy": 0.3,
     "confidence": 0.7,
     "corrected": 0.41,
-    "residual": -0.4,
+    "residual": {"value": -0.4, "interval": [-0.48, -0.32]},
     "visible": -0.15,
     "hidden": {"value": -0.25, "interval": [-0.33, -0.17]},
     "conditional": {"value": -0.26, "interval": [-0.34, -0.18]},

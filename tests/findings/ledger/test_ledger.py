@@ -286,8 +286,8 @@ def test_a_flipped_world_has_the_opposite_findings():
         other = mirrored[one.description]
         assert other.sign != one.sign
         assert other.hidden.value == pytest.approx(-one.hidden.value)
-        assert other.residual == pytest.approx(-one.residual)
-        assert one.visible + one.hidden.value == pytest.approx(one.residual)
+        assert other.residual.value == pytest.approx(-one.residual.value)
+        assert one.visible + one.hidden.value == pytest.approx(one.residual.value)
         low, high = one.hidden.interval
         assert low < one.hidden.value < high
         assert (one.odds_ratio < 1) == (one.sign == "over")
