@@ -121,11 +121,7 @@ def of_certificate(table: Table, found: RunContent, world: str, told: Told) -> N
 
 def of_regimes(table: Table, found: RunContent, world: str, told: Told) -> None:
     """Residuals of the over and under regimes of the field and of its hidden part, each with its parts."""
-    truth = {
-        "residual": table.rate - table.f,
-        "visible": table.visible - table.f,
-        "hidden": table.rate - table.visible,
-    }
+    truth = {"residual": table.rate - table.f, "visible": table.visible - table.f, "hidden": table.rate - table.visible}
     for field, regimes in (("", found.summary.regimes), ("hidden_", found.summary.hidden_regimes)):
         of_row = found.table[f"{field}regime"].to_numpy()
         for one in regimes:

@@ -18,18 +18,7 @@ import numpy as np
 
 from _shares import UNTOLD
 from _validity_counts import Told, outside
-from _validity_worlds import (
-    CALIBRATED,
-    KINDS,
-    LEARNED_FROM,
-    PLANTED,
-    VISIBLE,
-    WORLDS,
-    Rows,
-    drawn,
-    population,
-    rows_in,
-)
+from _validity_worlds import CALIBRATED, KINDS, LEARNED_FROM, PLANTED, VISIBLE, WORLDS, Rows, drawn, population, rows_in
 from miscal.base.folds import assign_folds
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.metrics import METRICS, measure_ece, measure_gap, measure_smece
@@ -423,11 +412,7 @@ STATEMENTS: dict[str, Callable[[Asked], Told]] = {
     "smooth error": smooth_error,
     "errors": errors,
 }
-KINDS_OF = {
-    "smooth error": (CALIBRATED,),
-    "errors": (CALIBRATED, PLANTED),
-    "hidden tests": (CALIBRATED, VISIBLE),
-}
+KINDS_OF = {"smooth error": (CALIBRATED,), "errors": (CALIBRATED, PLANTED), "hidden tests": (CALIBRATED, VISIBLE)}
 """Kinds of draws of which a set is asked, where not all."""
 OF_EVIDENCE = ("certificates", "hidden tests", "residuals", "findings")
 """Sets to which it matters which rows are evaluated."""

@@ -118,7 +118,7 @@ def test_lines_are_short_and_of_one_mind_in_every_state(kind):
         lines = answer_of(summary)
         at = f"{kind}, {found}, {proof}, {gain}, {plain}, leak {leak}: {lines}"
         assert count(lines.headline) <= 20, at
-        assert count(lines.reason) <= 25, at
+        assert count(lines.reason) <= 28, at
         assert count(lines.action) <= 25, at
         whole = " ".join((lines.headline, lines.reason, lines.action))
         assert not re.search(r"None|nan|\{|\}|  ", whole), at

@@ -68,8 +68,6 @@ class Vocabulary:
     odds: str
     predicted: str
     averages: str
-    both_averages: str
-    of_both: str
     of_run: str
     under_both: str
     both_more: str
@@ -177,9 +175,6 @@ _ANSWERS = Vocabulary(
     odds="odds of being right",
     predicted="errors",
     averages="The model says {probability} on average and is right {rate} of the time.",
-    both_averages="{a} says {probability_a} and is right {rate_a} of the time; {b} says {probability_b} and is right "
-    "{rate_b}.",
-    of_both="both {a} and {b} are right",
     of_run="{run} is right",
     under_both="both are right",
     both_more="both",
@@ -258,9 +253,6 @@ _EVENTS = Vocabulary(
     odds="odds of the event",
     predicted="the event",
     averages="The predicted risk is {probability} on average, and the event happens in {rate} of the rows.",
-    both_averages="{a} predicts {probability_a} and the event happens in {rate_a} of the rows; {b} predicts "
-    "{probability_b} and it happens in {rate_b}.",
-    of_both="under both {a} and {b} the event happens",
     of_run="under {run} the event happens",
     under_both="under both the event happens",
     both_more="under both",
@@ -339,9 +331,6 @@ _JUDGES = Vocabulary(
     odds="odds that people approve",
     predicted="what people say",
     averages="The judge says {probability} on average, and people approve {rate} of the answers.",
-    both_averages="{a} says {probability_a} and people approve {rate_a} of the answers; {b} says {probability_b} and "
-    "they approve {rate_b}.",
-    of_both="under both {a} and {b} answers are approved",
     of_run="under {run} answers are approved",
     under_both="under both answers are approved",
     both_more="under both",

@@ -118,7 +118,7 @@ def scale_sentence(numbers: JudgeNumbers) -> str:
     return f"Scores stand for how often people approve at each, so that both agree on average: {scores}."
 
 
-MOST_WORDS = 8
+MOST_WORDS = 10
 """Words of a group's name in a sentence; tables hold the whole name."""
 HARMED_WORDS = 6
 """Words of the name of a group that the correction makes worse."""

@@ -137,6 +137,7 @@ def _default_local(estimate: FieldEstimate | Correction) -> None:
 
 _MAPS = {
     "identity": "none: confidences are taken as they are",
+    "shift": "a shift of the log-odds",
     "temperature": "temperature scaling",
     "platt": "Platt scaling",
     "beta": "beta calibration",

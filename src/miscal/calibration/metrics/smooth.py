@@ -61,7 +61,7 @@ that the draws are made to show. Their grids are two to four times as coarse."""
 
 _BIN_BLOCK = 1 << 15
 """Rows binned at a time. Temporaries of 256 KB are used again, larger ones are fresh memory pages each time: the column
-"binning" of `benchmarks/bench_smece.py` shows it."""
+"binning" of `benchmarks/speed.py` shows it."""
 
 LEAST_CELLS, _MAX_CELLS = 512, 1 << 22
 """Fewer cells would save no time; more would take over 32 MB, and 2^21 are 16 for each `SMALLEST_SIGMA` already."""

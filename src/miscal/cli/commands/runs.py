@@ -162,8 +162,8 @@ def compare(
 ) -> int:
     """Compare two runs: the same rows under two models or prompts, or one model on two sets.
 
-    Says which run is better calibrated, where they differ and where both fail, with intervals that are paired where
-    the rows are the same. Several models or sets are a study: `miscal study --from`.
+    Says which run is right more often or better calibrated, what each is worth, and which to take, with intervals that
+    are paired where the rows are the same. Several models or sets are a study: `miscal study --from`.
 
     Exit status: 0; 2 for an error you can fix; with --fail-if-worse 3 where the second run is worse than the first.
     """
@@ -208,7 +208,7 @@ class LookOptions:
     at: str | None = parameter("What to call this look on the page, e.g. its date.", metavar="DATE")
     tolerance: float | None = parameter(
         "Distance of outcomes from the corrected confidences that counts as right, e.g. 0.02; fixed at the first look. "
-        "Default: 0.02 (less of rare events), or what the run could be off by.",
+        "Default: 0.02 (less of rare events).",
         metavar="T",
         parse=number(float, 0),
     )

@@ -1,8 +1,7 @@
 """The default estimator: a portfolio of logit shifts, stacked out of fold, read out in a learned geometry.
 
-1. A global map g of the confidence: the simplest of identity, temperature and isotonic that the others do not beat
-   by two paired standard errors (with few rows, one is asked of a temperature: :mod:`miscal.calibration.global_map`).
-   Its out-of-fold log-odds are the offset of everything that follows.
+1. A global map g of the confidence: the simplest of identity, shift, Platt and isotonic that the others do not beat
+   (:mod:`miscal.calibration.global_map`). Its out-of-fold log-odds are the offset of everything that follows.
 2. Scores: kernel logistic models over the inputs, alone and crossed with the confidence, boosted trees, and a shift
    for each k-means cluster; of columns with levels, shifts of all levels, shifts and slopes of the groups that stand
    out, and trees that see the columns alone (a table of 2,000 rows with levels does without crossed kernels, trees of

@@ -314,8 +314,9 @@ class _Scan(Candidates):
             return trend_size(rows, splits[0].inside, lower, column, test)
         if given is not None:
             return size(test, rows.expected, direction=strata.centred(left))
-        mass = rows.mass * left
-        return size(test, rows.expected, direction=self._wide(rows, strata).centred(left), measured=mass / mass.sum())
+        # a group's gain is its others' loss, as E[h | f] = 0: a shift of log-odds alone gives the two unequal parts
+        measured = test.factors / float(rows.mass @ left)
+        return size(test, rows.expected, direction=self._wide(rows, strata).centred(left), measured=measured)
 
     def _wide(self, rows: LabelledRows, strata: Strata) -> Strata:
         """Strata in which a row of a group is no sizeable part of all rows of its confidence."""

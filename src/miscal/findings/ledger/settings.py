@@ -29,8 +29,8 @@ class LedgerSettings:
     stratum_rows: int = 32
     """Rows of a stratum: a wide one leaves more of the group's variance, a narrow one follows f better. Tables of fewer
     than 3,000 rows had 8, and values a smaller share of the error: of 100 values of a tenth of 1,000 rows, 68 were
-    named, now 80, by a plain scan of values 83 (``benchmarks/ledger_power.py``); where nothing is hidden, 5 % still
-    hold (``benchmarks/ledger_nulls.py``)."""
+    named, now 80, by a plain scan of values 83 (``benchmarks/small.py``); where nothing is hidden, 5 % still
+    hold (``benchmarks/nothing.py``)."""
     few_rows: int = 3_000
     stratum_rows_of_few: int = 8
     """Models beside each other have narrower strata below so many rows: not compared with wide ones."""

@@ -1,29 +1,20 @@
-"""Wrapped classifiers: log loss and Brier score of LocalCalibratedClassifier beside other ways to calibrate one.
-
-    python benchmarks/wrapped_classifiers.py --data DIR [--rows 3000] [--parts two several]
+"""Calibrated classifiers, for `real.py`: LocalCalibratedClassifier beside other ways to calibrate one.
 
 Four classifiers (logistic regression, LightGBM, random forest, naive Bayes) are fitted to tables of two classes:
 flights and census of --data, and three tables of scikit-learn. Every method is given the same: the classifier fitted to
 the teaching rows, and probabilities of these rows by five folds of it; each is judged on rows that nothing has seen.
-Peers are the bare classifier, scikit-learn's sigmoid, isotonic and temperature calibration, MCGrad (which sees the
-columns, too) and Venn-Abers. With several classes (digits, made data of 3 to 100 classes, and the 100 log-probabilities
-of an image classifier in --data) they are temperature, vector, matrix and structured matrix scaling and isotonic
-regression of each class against the others; there miscal, too, is given the probabilities, with `cv="prefit"`. The
-seconds of miscal with two classes hold its own fits of the classifier. Peers that are not installed are left out.
-
-The targets are the lowest mean over the cells, and on no cell a loss that is higher than that of the best peer of the
-cell, chosen in hindsight, by a paired test over the judged rows at 5 %, adjusted by Holm over all cells.
+With several classes (digits, made data of 3 to 100 classes, and the 100 log-probabilities of an image classifier in
+--data) miscal, too, is given the probabilities, with `cv="prefit"`. The seconds of miscal with two classes hold its own
+fits of the classifier. Peers that are not installed are left out.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -31,7 +22,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
-from scipy.stats import norm
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_selector, make_column_transformer
@@ -45,23 +35,17 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from _judge import holm
-from _script import limit_threads, options, results, show, target
+from _later_rows import FILES
 from miscal import LocalCalibratedClassifier
 from miscal.calibration.calibrators import LOGIT_CLIP
 from miscal.calibration.simplex_maps import SIMPLEX_MAPS, class_log_losses, log_probabilities
 
-FIELDS = ("part", "table", "classifier", "rows")
 TWO = ("flights", "census", "breast cancer", "digits, even", "diabetes, high")
 SEVERAL = ("digits", "made, 3", "made, 10", "made, 30", "made, 100", "cifar100")
 CLASSIFIERS = ("logistic", "lightgbm", "forest", "naive Bayes")
-PEERS = {
-    "two": ("bare", "sigmoid", "isotonic", "temperature", "mcgrad", "venn-abers"),
-    "several": ("bare", "temperature", "vector", "matrix", "structured matrix", "isotonic"),
-}
-OURS = "miscal"
+OF_TWO = ("bare", "sigmoid", "isotonic", "temperature", "mcgrad", "venn-abers", "miscal")
+OF_SEVERAL = ("bare", "temperature", "vector", "matrix", "structured matrix", "isotonic", "miscal")
 NEEDS = {"mcgrad": "mcgrad", "venn-abers": "venn_abers", "structured matrix": "probmetrics"}
-LEVEL = 0.05
 CV = StratifiedKFold(5, shuffle=True, random_state=0)
 
 
@@ -151,6 +135,7 @@ def classifier(name: str, X: object) -> object:
     return make_pipeline(encoded, own)
 
 
+@lru_cache(maxsize=1)
 def split(part: str, table: str, name: str, rows: int, folder: Path | None) -> tuple[Rows, Rows]:
     """Return the rows to learn from and to judge, with the probabilities of a classifier."""
     if table == "cifar100":
@@ -249,97 +234,30 @@ METHODS: dict[str, Callable[[Rows, Rows], np.ndarray]] = {
     "mcgrad": mcgrad,
     "venn-abers": venn_abers,
     "structured matrix": structured_matrix,
-    OURS: wrapped,
+    "miscal": wrapped,
 }
 
 
-def work(part: str, table: str, name: str, rows: int, *, folder: Path | None) -> dict:
-    """Losses of every method on one table with one classifier."""
+def two(folder: Path | None) -> list[str]:
+    """Tables of two classes, with each classifier."""
+    return [f"{table}: {name}" for table in TWO if folder or table not in FILES for name in CLASSIFIERS]
+
+
+def several(folder: Path | None) -> list[str]:
+    """Tables of several classes, with each classifier."""
+    made = [f"{table}: {name}" for table in SEVERAL[:-1] for name in ("logistic", "naive Bayes")]
+    return [*made, *(["cifar100: given"] if folder else [])]
+
+
+def judged(part: str, folder: Path | None, name: str, rows: int, _: int, method: str) -> dict | None:
+    """Log loss of a method on a table with a classifier, its Brier score, and how long it took."""
     warnings.simplefilter("ignore")
-    start = time.perf_counter()
-    learned, judged = split(part, table, name, rows, folder)
-    by_row: dict[str, dict[str, np.ndarray]] = {}
-    seconds = {}
-    for method in (*PEERS[part], OURS):
-        if method in NEEDS and find_spec(NEEDS[method]) is None:
-            continue
-        began = time.perf_counter()
-        p = METHODS[method](learned, judged)
-        seconds[method] = time.perf_counter() - began
-        hot = np.eye(p.shape[1])[judged.code]
-        squared = ((p - hot) ** 2).sum(axis=1) / (2 if part == "two" else 1)
-        by_row[method] = {"log loss": class_log_losses(judged.code, np.log(np.maximum(p, 1e-300))), "Brier": squared}
-    ours = by_row[OURS]
-    told = {}
-    for method, losses in by_row.items():
-        for score, values in losses.items():
-            apart = ours[score] - values
-            error = float(apart.std(ddof=1) / np.sqrt(len(apart)))
-            told[f"{method}, {score}"] = [float(values.mean()), float(apart.mean()), error]
-    named = dict(zip(FIELDS, (part, table, name, rows), strict=True))
-    spent = time.perf_counter() - start
-    return named | {"told": told, "each": seconds, "judged": len(judged.code), "seconds": spent}
-
-
-# --- what is shown ------------------------------------------------------------------------------------------------
-
-
-def report(args: argparse.Namespace, part: str, cells: Sequence[dict]) -> None:
-    """Show the losses of every cell, the mean, the paired tests, and the time."""
-    methods = [m for m in (*PEERS[part], OURS) if all(f"{m}, log loss" in one["told"] for one in cells)]
-    for score in ("log loss", "Brier"):
-        rows, p_values, named = [], [], []
-        for one in cells:
-            values = {m: one["told"][f"{m}, {score}"] for m in methods}
-            best = min(methods[:-1], key=lambda m: values[m][0])
-            _, apart, error = values[best]
-            p = float(norm.sf(apart / error)) if error > 0 else 0.5
-            p_values.append(p)
-            named.append((one["table"], one["classifier"]))
-            rows.append([*named[-1], *(f"{values[m][0]:.4f}" for m in methods), best, f"{apart:+.4f}", f"{p:.3f}"])
-        means = [np.mean([one["told"][f"{m}, {score}"][0] for one in cells]) for m in methods]
-        rows.append(["mean", "", *(f"{mean:.4f}" for mean in means), "", "", ""])
-        head = ["table", "classifier", *methods, "best peer", "miscal less best", "p (miscal worse)"]
-        show(args, f"wrapped-{part}-{score.lower().replace(' ', '-')}", f"{score}, {part} classes", head, rows)
-        worse = [named[k] for k in np.flatnonzero(holm(np.array(p_values), LEVEL))]
-        told = "; ".join(" with ".join(pair[::-1]) for pair in worse) or "none"
-        least = min(means[:-1])
-        target(f"{score}, {part} classes: lowest mean, {means[-1]:.4f} beside {least:.4f}", means[-1] < least)
-        target(f"{score}, {part} classes: no cell worse than its best peer in hindsight (Holm): {told}", not worse)
-    spent = {m: [one["each"][m] for one in cells] for m in methods}
-    costs = [[m, f"{np.median(each):.1f}", f"{max(each):.1f}"] for m, each in spent.items()]
-    show(args, f"wrapped-{part}-seconds", f"Seconds of each method, {part} classes",
-         ["method", "median", "largest"], costs)  # fmt: skip
-
-
-def _classifiers(part: str, table: str, asked: Sequence[str]) -> Sequence[str]:
-    if part == "two":
-        return asked
-    return ("given",) if table == "cifar100" else ("logistic", "naive Bayes")
-
-
-def main() -> int:
-    """Run."""
-    parser = options(
-        __doc__, "wrapped_classifiers", data="folder of flights, census and cifar100", rows=3000,
-        parts=["two", "several"], tables=[*TWO, *SEVERAL], classifiers=list(CLASSIFIERS),
-    )  # fmt: skip
-    args = parser.parse_args()
-    limit_threads()
-    keys = [
-        (part, table, name, args.rows)
-        for part in args.parts
-        for table in (TWO if part == "two" else SEVERAL)
-        if table in args.tables and (args.data or table not in ("flights", "census", "cifar100"))
-        for name in _classifiers(part, table, args.classifiers)
-    ]
-    store = results(args, FIELDS, keys, partial(work, folder=args.data))
-    for part in args.parts:
-        found = [store.records[key] for key in keys if key[0] == part and key in store.records]
-        if found:
-            report(args, part, found)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    if method in NEEDS and find_spec(NEEDS[method]) is None:
+        return None
+    learned, rest = split(part, *name.split(": "), rows, folder)
+    began = time.perf_counter()
+    p = METHODS[method](learned, rest)
+    took = time.perf_counter() - began
+    squared = ((p - np.eye(p.shape[1])[rest.code]) ** 2).sum(axis=1) / (2 if part == "two" else 1)
+    loss = class_log_losses(rest.code, np.log(np.maximum(p, 1e-300)))
+    return {"loss": loss, "Brier": float(squared.mean()), "fit": took}
