@@ -365,7 +365,7 @@ def _mean_error(tables: Tables, method: str) -> str:
         more=(pl.col("n") * ((half / NARROW) ** 2 - 1)).ceil()
     )
     named = [f"{label(tables, one)} (about {roughly(one['more'])} more rows)" for one in wide.iter_rows(named=True)]
-    none = "none: each interval excludes 0, or is narrower"
+    none = "none, as each interval excludes 0 or is narrower"
     return f"Too few rows to say to within {percent(NARROW, 0)} what is promised too much: {list_names(named) or none}."
 
 
