@@ -263,8 +263,8 @@ def _together(tables: Tables, method: str, matrices: Sequence[Row], words: Study
     ]
     said = [
         missing,
-        f"Where the models, taken together, err beyond chance, by their {words.rate} beside {words.rows} of equal "
-        f"{words.probability}: {list_names(together, '; ') or none}.",
+        f"Taken together, the models err beyond chance on {counted(len(shared), 'group')}. By their {words.rate} "
+        f"beside {words.rows} of equal {words.probability}: {list_names(together, '; ') or none}.",
         f"Where they differ from each other: {list_names(apart, '; ') or none}.",
         f"Beyond chance for one model by itself: {list_names(alone)}." if alone else "",
     ]
