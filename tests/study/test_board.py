@@ -111,9 +111,10 @@ def test_each_question_is_answered_by_its_numbers():
         "c by 6.0 points."
     )
     assert sentence("together") == (
-        "Where the models, taken together, err beyond chance, by their accuracy beside questions of equal confidence: "
-        "topic = law, 15.0 points lower (10.0 to 20.0; 2 of 3 models). Where they differ from each other: topic = art, "
-        "from \N{MINUS SIGN}20.0 (b) to +20.0 (a). Beyond chance for one model by itself: topic = sums (c)."
+        "Taken together, the models err beyond chance on 1 group. By their accuracy beside questions of equal "
+        "confidence: topic = law, 15.0 points lower (10.0 to 20.0; 2 of 3 models). Where they differ from each other: "
+        "topic = art, from \N{MINUS SIGN}20.0 (b) to +20.0 (a). Beyond chance for one model by itself: topic = "
+        "sums (c)."
     )
     # the half-width of b is .04, of which 2 points are half
     assert "b (about 1,500 more rows)" in sentence("few")

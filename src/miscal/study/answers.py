@@ -263,8 +263,8 @@ def _together(tables: Tables, method: str, matrices: Sequence[Row], words: Study
     ]
     said = [
         missing,
-        f"Where the models, taken together, err beyond chance, by their {words.rate} beside {words.rows} of equal "
-        f"{words.probability}: {list_names(together, '; ') or none}.",
+        f"Taken together, the models err beyond chance on {counted(len(shared), 'group')}. By their {words.rate} "
+        f"beside {words.rows} of equal {words.probability}: {list_names(together, '; ') or none}.",
         f"Where they differ from each other: {list_names(apart, '; ') or none}.",
         f"Beyond chance for one model by itself: {list_names(alone)}." if alone else "",
     ]
@@ -365,7 +365,7 @@ def _mean_error(tables: Tables, method: str) -> str:
         more=(pl.col("n") * ((half / NARROW) ** 2 - 1)).ceil()
     )
     named = [f"{label(tables, one)} (about {roughly(one['more'])} more rows)" for one in wide.iter_rows(named=True)]
-    none = "none: each interval excludes 0, or is narrower"
+    none = "none, as each interval excludes 0 or is narrower"
     return f"Too few rows to say to within {percent(NARROW, 0)} what is promised too much: {list_names(named) or none}."
 
 
