@@ -133,33 +133,22 @@ def ranking(models, **more):
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("models", "said"), [
-    ({"a": (0.1, 1, 1), "b": (0.2, 2, 3), "c": (0.21, 2, 3)},
-     "In what is hidden, a is shown to be ahead of all others: what the correction finds costs 0.100 of log loss per "
-     "row."),
-    ({"a": (0.1, 1, 2), "b": (0.11, 1, 2), "c": (0.3, 3, 3)},
-     "In what is hidden, a and b tie for the first place of 3."),
-    ({"a": (0.1, 1, 3), "b": (0.11, 1, 3), "c": (0.12, 1, 3)},
-     "In what is hidden, a, b and c tie for the first place of 3."),
-    ({"a": (0.1, 1, 2), "b": (0.2, 2, 2), "c": (0.15, 2, 3)},
-     "In what is hidden, a comes first, but is not shown to be ahead of all others."),
+@pytest.mark.parametrize(("ranks", "said"), [
+    ({"a": (1, 1), "b": (2, 3), "c": (2, 3)}, "a is shown to be ahead of all others"),
+    ({"a": (1, 2), "b": (1, 2), "c": (3, 3)}, "a and b tie for the first place of 3"),
+    ({"a": (1, 3), "b": (1, 3), "c": (1, 3)}, "a, b and c tie for the first place of 3"),
+    ({"a": (1, 2), "b": (2, 2), "c": (2, 3)}, "a comes first, but is not shown to be ahead of all others"),
 ])  # fmt: skip
-def test_who_is_ahead_is_said_and_a_tie_is_called_one(models, said):
-    assert sentence("hidden_cost", made(rankings=ranking(models))) == said
-
-
-def test_a_few_data_sets_are_told_one_by_one():
-    rows = [row for k in "xy" for row in ranking({"a": (0.1, 1, 1), "b": (0.2, 2, 2)}, dataset=k)]
-    first = "a is shown to be ahead of all others: what the correction finds costs 0.100 of log loss per row"
-    assert sentence("hidden_cost", made(rankings=rows)) == f"In what is hidden: on x, {first}; on y, {first}."
-
-
-def test_many_data_sets_are_counted():
-    ahead, tied = {"a": (0.1, 1, 1), "b": (0.2, 2, 2)}, {"a": (0.1, 1, 2), "b": (0.2, 1, 2)}
-    rows = [row for k in range(5) for row in ranking(ahead if k < 3 else tied, dataset=f"d{k}")]
-    assert sentence("hidden_cost", made(rankings=rows)) == (
-        "One model is shown to be ahead of all others in what is hidden on 3 of 5 data sets: a on 3."
+def test_who_is_ahead_is_said_and_a_tie_is_called_one(ranks, said):
+    models = {model: (0.1, *own) for model, own in ranks.items()}
+    assert said in sentence("hidden_cost", made(rankings=ranking(models)))
+    # a few data sets are told one by one, many are counted
+    few, many = (
+        sentence("hidden_cost", made(rankings=[row for k in range(n) for row in ranking(models, dataset=f"d{k}")]))
+        for n in (2, 5)
     )
+    assert few.count(said) == 2
+    assert f"on {'5 of 5 data sets: a on 5' if ranks['a'] == (1, 1) else 'none of 5 data sets'}." in many
 
 
 def test_the_best_of_each_group_is_named_or_the_tie_is():
@@ -169,9 +158,7 @@ def test_the_best_of_each_group_is_named_or_the_tie_is():
         for value, ranks in {"law": ((1, 1), (2, 2)), "art": ((1, 2), (1, 2))}.items()
         for model, (best, worst) in zip("ab", ranks, strict=True)
     ]
-    assert sentence("best", made(group_rankings=rows)) == (
-        "One model is shown to be better calibrated than all others in 1 of 2 groups: a in 1."
-    )
+    assert sentence("best", made(group_rankings=rows)).endswith("in 1 of 2 groups: a in 1.")
     assert sentence("best").startswith("No group has rows enough")
 
 
@@ -181,10 +168,9 @@ def test_whom_a_correction_serves_is_counted_by_intervals():
         row | {"pair_to": f"d.{model}", "saved": saved, "saved_low": saved - 0.01, "saved_high": saved + 0.01}
         for model, saved in (("b", 0.02), ("c", -0.03))
     ]
-    assert sentence("elsewhere", made(transfer_shifts=rows)) == (
-        "What the correction of one model knows beyond the confidence serves another on the same questions in 1 of 2 "
-        "tries, and harms in 1. Most of all from a to b. A model's own correction does at least as well in 2."
-    )
+    said = sentence("elsewhere", made(transfer_shifts=rows))
+    assert "in 1 of 2 tries, and harms in 1. Most of all from a to b." in said
+    assert said.endswith("at least as well in 2.")
 
 
 def test_what_hidden_error_would_have_been_found_is_said_of_both_ends():
