@@ -37,7 +37,7 @@ FINDING = {
 FINDINGS = {
     "none": [],
     "shift": [FINDING],
-    "against the average": [FINDING | {"accuracy": 0.68, "residual": {"value": -0.02, "interval": [-0.1, 0.06]}, "visible": 0.23}],
+    "against the average": [FINDING | {"accuracy": 0.68, "residual": {"value": -0.02}, "visible": 0.23}],
     "worse": [FINDING | {"after": {"value": -0.6, "interval": [-0.7, -0.5]}, "fate": "made worse"}],
     "a long name": [FINDING | {"condition": {**FINDING["condition"], "value": "a very long name of a subject " * 9}}],
 }
