@@ -263,23 +263,15 @@ def _regions(result: PairResult) -> Iterator[tuple[str, str, np.ndarray]]:
 
 def measure_thresholds(result: PairResult) -> TableRows:
     """Fill the table ``thresholds``: the field of each geometry, cut at every epsilon of the settings."""
-    rows = []
-    for geometry, seen in result.geometries.items():
-        for by in ("smece", "brier"):
-            for at in threshold_sensitivity(
-                seen.correct,
-                seen.confidence,
-                seen.regimes_of,
-                epsilons=EPSILONS,
-                min_rows=result.pair.min_rows,
-                by=by,
-            ):
-                share = at.share_worst
-                rows.append(
-                    {**result.named, "geometry": geometry, "by": by, **attributes(at, "epsilon", "worst", "brier_gap")}
-                    | {"n": None if share is None else round(share * len(seen.correct)), "share": share}
-                    | {"smece_gap": at.gap, "smece_gap_clipped": clipped(at.gap)}
-                )
+    cut = {"epsilons": EPSILONS, "min_rows": result.pair.min_rows}
+    rows = [
+        {**result.named, "geometry": geometry, "by": by, **attributes(at, "epsilon", "worst", "brier_gap")}
+        | {"n": None if at.share_worst is None else round(at.share_worst * len(seen.correct)), "share": at.share_worst}
+        | {"smece_gap": at.gap, "smece_gap_clipped": clipped(at.gap)}
+        for geometry, seen in result.geometries.items()
+        for by in ("smece", "brier")
+        for at in threshold_sensitivity(seen.correct, seen.confidence, seen.regimes_of, by=by, **cut)
+    ]
     return {"thresholds": rows}
 
 
