@@ -42,7 +42,7 @@ def brief_lines(summary: Summary, folder: Path | None, *, every: bool = False, b
     whether the terminal has the characters that bars are drawn with.
     """
     answer, words = summary.answer, vocabulary(summary.kind)
-    groups = first_groups(summary)
+    groups = first_groups(summary, every=every)
     shown = groups if every else groups[:MOST_GROUPS]
     run = None if folder is None else shlex.quote(str(folder))
     dots = "…" if bars else "..."
@@ -57,7 +57,7 @@ def brief_lines(summary: Summary, folder: Path | None, *, every: bool = False, b
             shown = shown[:-1]
             table = group_table([*whole, *shown], words, bars=bars)
         lines += ["", *table]
-        if more := len(groups) - len(shown):
+        if more := len(first_groups(summary, every=True)) - len(shown):
             lines.append(f"{more} more: {'found.findings' if run is None else f'miscal show {run}'}")
     return [*lines, "", *short_facts([*_unsure(shown), *facts], dots, 0 if every else len(lines))]
 
@@ -65,7 +65,7 @@ def brief_lines(summary: Summary, folder: Path | None, *, every: bool = False, b
 def brief_markdown(summary: Summary, folder: Path) -> str:
     """Write a run as GitHub-flavoured markdown: its three lines, every group, and what to know of them."""
     answer, words = summary.answer, vocabulary(summary.kind)
-    groups = [one for one in (all_rows(summary), *first_groups(summary)) if one is not None]
+    groups = [one for one in (all_rows(summary), *first_groups(summary, every=True)) if one is not None]
     rows = [(one.name, *_cells(one, " ".join(_size(one, words)))) for one in groups]
     facts = [*_unsure(groups), *_warnings(summary), *_rest(summary, folder, shlex.quote(str(folder)))]
     said = "\n".join(f"- **{escaped(about)}**: {escaped(text)}" for about, text in facts)
@@ -103,14 +103,15 @@ def _cells(group: Group, hidden: str) -> tuple[str, ...]:
 
 
 def _size(group: Group, words: Vocabulary) -> list[str]:
-    """Write what is hidden, and the farther half of its interval, as far as they are known."""
+    """Write what is hidden, and the ends of its interval, as far as they are known."""
+
+    def written(size: float) -> str:
+        return f"{'-' if size < 0 else '+'}{in_points(abs(size), words.digits).split()[0]}"
+
     value, (low, high) = group.hidden.value, group.hidden.interval or (None, None)
     if value is None:
         return []
-    number = f"{'-' if value < 0 else '+'}{in_points(abs(value), words.digits).split()[0]}"
-    if low is None or high is None:
-        return [number]
-    return [number, f"± {in_points(max(value - low, high - value), words.digits).split()[0]}"]
+    return [written(value)] if low is None or high is None else [written(value), f"({written(low)} to {written(high)})"]
 
 
 def _hidden(group: Group, reach: float, words: Vocabulary, bars: bool) -> str:
@@ -120,8 +121,7 @@ def _hidden(group: Group, reach: float, words: Vocabulary, bars: bool) -> str:
     value = group.hidden.value or 0.0
     bar = ("█" if bars else "#") * max(1, round(_BLOCKS * abs(value) / reach))
     drawn = f"{bar:>{_BLOCKS}}{'':{_BLOCKS}}" if value < 0 else f"{'':{_BLOCKS}}{bar:<{_BLOCKS}}"
-    written = f"{drawn} {size[0]:>4} {''.join(size[1:]):<5}"
-    return written if bars else f"{written.replace('±', '+-'):<{len(written) + 1}}"
+    return f"{drawn} {size[0]:>4} {''.join(size[1:]):<15}"
 
 
 def _unsure(groups: Iterable[Group]) -> list[tuple[str, str]]:

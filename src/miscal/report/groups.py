@@ -13,7 +13,7 @@ from miscal.discovery.answer import group_name, harmed, named_first
 from miscal.discovery.summary import Summary
 from miscal.discovery.summary_parts import CurveNumbers, CurvePair
 from miscal.findings.ledger import Finding
-from miscal.findings.ledger.sizes import NOT_KNOWN
+from miscal.findings.ledger.sizes import NOT_KNOWN, holds_zero
 from miscal.report.drawing import Scale, path, round_ticks
 
 STATES = ("raw", "corrected")
@@ -72,15 +72,21 @@ def groups_of(summary: Summary, most: int | None = None) -> list[Group]:
     ]
 
 
-def first_groups(summary: Summary) -> list[Group]:
+def first_groups(summary: Summary, *, every: bool = False) -> list[Group]:
     """Return the findings of a run and of its classes.
 
     First comes the one that the three lines name, then the others by how far they are off beside rows of equal
-    probability.
+    probability. What may not be off by itself, and shows beside others alone, is left out unless `every` one is asked
+    for.
     """
     first = _first(summary)
     place = lambda one: (one.number - 1 != first, -abs(one.hidden.value or 0.0))  # noqa: E731
-    return [*sorted(groups_of(summary), key=place), *class_groups(summary)]
+    shown = [
+        one
+        for one in groups_of(summary)
+        if every or one.number - 1 == first or one.hidden.interval is None or not holds_zero(one.hidden)
+    ]
+    return [*sorted(shown, key=place), *class_groups(summary)]
 
 
 def _first(summary: Summary) -> int | None:

@@ -65,7 +65,7 @@ def first_screen(summary: Summary) -> dict[str, Any]:
         "rows": rows,
         # all rows alone look far off on an axis of their own
         "along": forest_axis(rows, () if curves is None or groups else (curves.x.low, curves.x.high)),
-        "total": len(groups),
+        "total": len(first_groups(summary, every=True)),
         "shown": len(first),
         "listed_at": "findings" if summary.findings else "classes",
         "changed": changed,
