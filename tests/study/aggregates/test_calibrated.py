@@ -31,7 +31,7 @@ def calibrated(k: int) -> dict:
 
 @pytest.mark.slow
 def test_calibrated_pairs_are_seldom_beyond_chance():
-    named = {"dataset": "noise", "method": "auto", "geometry": "learned"}
+    named = {"pair": "p", "dataset": "noise", "method": "auto", "geometry": "learned"}
     pairs = pl.DataFrame([named | calibrated(k) for k in range(N_PAIRS)])
     [found] = verdict(pairs.with_columns(p_hidden=0.5, **dict.fromkeys(SAVED, 0.0)), "auto").to_dicts()
     # 5 % of 100, and three standard errors
