@@ -92,6 +92,30 @@ def test_a_table_is_read_as_it_is():
     assert np.isfinite(t.X).all()
 
 
+@pytest.mark.parametrize("role", ["features", "metadata"])
+@pytest.mark.parametrize("ending", ["csv", "parquet", None])
+@pytest.mark.parametrize("times", [2, 6, 19])
+def test_texts_and_identifiers_that_several_rows_share_are_no_categories(times, ending, role, tmp_path):
+    numbers = np.repeat(np.arange(60), times)
+    few = [f"one of the few kinds of {k % 60}" for k in range(60 * 20)]
+    rows = pl.DataFrame({
+        "confidence": RNG.uniform(0.1, 0.9, len(numbers)), "correct": RNG.integers(0, 2, len(numbers)),
+        "sample_id": [f"item-{k}" for k in numbers], "prompt": [f"where is number {k} to be found?" for k in numbers],
+        "topic": [f"topic {k % 5}" for k in range(len(numbers))],
+    })  # fmt: skip
+    source = rows
+    if ending is not None:
+        source = tmp_path / f"data.{ending}"
+        getattr(rows, f"write_{ending}")(source)
+    read = read_triples(source, **{role: "auto"})
+    assert read.source["columns"]["x"] == ["topic"]
+    assert read_inputs(rows.drop("sample_id", "prompt"), encoder=read.encoder).unknown == ()
+    with pytest.raises(InputError, match="column 'prompt' is text with 60 distinct values"):
+        read_triples(rows, features="prompt")
+    often = pl.DataFrame({"confidence": RNG.uniform(0.1, 0.9, len(few)), "correct": RNG.integers(0, 2, len(few)), "k": few})
+    assert read_triples(often).source["columns"]["x"] == ["k"]
+
+
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 def test_every_format_gives_the_same_mixed_inputs(ending, tmp_path):
     data, path = mixed(), tmp_path / f"data.{ending}"
