@@ -114,7 +114,9 @@ DIFFERENCES = {
         0,
     ),
     "unseen sentences": (
-        with_column(kind=pl.format("a sentence that is longer than forty characters, number {}", pl.int_range(pl.len()))),
+        with_column(
+            kind=pl.format("a sentence that is longer than forty characters, number {}", pl.int_range(pl.len()))
+        ),
         [],
         r"unseen category of 'kind': ('[^']{,36}\.\.\. \(1\), ){3}\.\.\. \(300 different\)",
         0,

@@ -71,7 +71,9 @@ def test_in_words_each_value_has_a_line_with_its_mark(finished, shown):
 
 
 def test_several_columns_have_a_table_each_in_turn(finished, shown):
-    every = {form: run("show", finished[1], "--by", "subject,x_0", *form) for form in ((), ("--json",), ("--markdown",))}
+    every = {
+        form: run("show", finished[1], "--by", "subject,x_0", *form) for form in ((), ("--json",), ("--markdown",))
+    }
     for form, ended in every.items():
         one, other = (run("show", finished[1], "--by", column, *form).out for column in ("subject", "x_0"))
         if "--json" in form:

@@ -112,7 +112,9 @@ def test_texts_and_identifiers_that_several_rows_share_are_no_categories(times, 
     assert read_inputs(rows.drop("sample_id", "prompt"), encoder=read.encoder).unknown == ()
     with pytest.raises(InputError, match="column 'prompt' is text with 60 distinct values"):
         read_triples(rows, features="prompt")
-    often = pl.DataFrame({"confidence": RNG.uniform(0.1, 0.9, len(few)), "correct": RNG.integers(0, 2, len(few)), "k": few})
+    often = pl.DataFrame(
+        {"confidence": RNG.uniform(0.1, 0.9, len(few)), "correct": RNG.integers(0, 2, len(few)), "k": few}
+    )
     assert read_triples(often).source["columns"]["x"] == ["k"]
 
 

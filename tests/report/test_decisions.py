@@ -55,7 +55,9 @@ def test_the_terminal_tells_the_promise_at_each_threshold_asked_for(make_run, as
     assert len(named) == thresholds == sum(bool(re.match(r"at [\d.]+ %", line)) for line in lines)
     for one in named:
         for side, when in ((one["before"], ""), (one["after"], " if corrected")):
-            rates = f": {rate(side['promised'])} promised, {rate(side['observed']['value'])} observed" if side["n"] else ""
+            rates = (
+                f": {rate(side['promised'])} promised, {rate(side['observed']['value'])} observed" if side["n"] else ""
+            )
             assert f"{side['n']} accepted{when}{rates}" in text
 
 
