@@ -34,8 +34,8 @@ def stages(wanted: bool | None = None, *, kept: bool = True) -> Iterator[Callabl
     """Show the stages of a discovery, the time that is left and what was found so far.
 
     A notebook shows one bar, which goes when the work is done. A terminal shows one moving line with a bar for the
-    stage that runs, and, where they are `kept`, above it a line for each that has ended. A log gets those lines where they are
-    wanted, without control characters. What is yielded is to be called with every
+    stage that runs, and, where they are `kept`, above it a line for each that has ended. A log gets those lines where
+    they are wanted, without control characters. What is yielded is to be called with every
     :class:`~miscal.discovery.progress.Progress`.
     """
     with _display(wanted, log=bool(wanted), kept=kept) as show, _shares(show) as told:

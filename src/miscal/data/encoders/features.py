@@ -268,12 +268,12 @@ def _fitted(series: pl.Series, column: str) -> ColumnKind:
 def _refuse_sentences(series: pl.Series, column: str) -> None:
     known = series.drop_nulls()
     if hardly_repeats(known):
-        values = value_list(known.cast(str).unique().sort().to_list())
+        values = known.cast(str).unique().sort().to_list()
         raise InputError(
-            f"column {column!r} is text with {known.n_unique()} distinct values ({values}) in {len(series)} rows, which "
-            "hardly repeat, so they are no categories. If these are numbers, write them as numbers; if they are "
-            f"sentences, use them as text ({argument('text')}) instead of features; if they name the rows, leave the "
-            "column out"
+            f"column {column!r} is text with {len(values)} distinct values ({value_list(values)}) in {len(series)} "
+            "rows, which hardly repeat, so they are no categories. If these are numbers, write them as numbers; if they "
+            f"are sentences, use them as text ({argument('text')}) instead of features; if they name the rows, leave "
+            "the column out"
         )
 
 

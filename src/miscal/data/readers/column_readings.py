@@ -241,7 +241,8 @@ def without_leaks(
         notes.append(f"{SAME.format(' and of one '.join(unused))}: not used as input")
     if together:
         them = ", ".join(map(repr, together))
-        notes.append(f"the columns {them} together tell nearly all of the outcome: is one of them known only later?")
+        told = "several columns together tell nearly all of the outcome"
+        notes.append(f"{told}, among them {them}: is one of them known only later?")
     return marked, replace(inputs, features=features), roles.drop_naming(gone), tuple(notes)
 
 
