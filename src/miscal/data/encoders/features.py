@@ -271,8 +271,8 @@ def _refuse_sentences(series: pl.Series, column: str) -> None:
         values = known.cast(str).unique().sort().to_list()
         raise InputError(
             f"column {column!r} is text with {len(values)} distinct values ({value_list(values)}) in {len(series)} "
-            "rows, which hardly repeat, so they are no categories. If these are numbers, write them as numbers; if they "
-            f"are sentences, use them as text ({argument('text')}) instead of features; if they name the rows, leave "
+            "rows, which hardly repeat, so they are no categories. If these are numbers, write them as numbers; if "
+            f"sentences, use them as text ({argument('text')}) instead of features; if they name the rows, leave "
             "the column out"
         )
 
