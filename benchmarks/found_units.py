@@ -1,6 +1,6 @@
 """Is nothing claimed of rows that hang together, although nobody says that they do?
 
-    python benchmarks/found_units.py [--rows 1000] [--draws 40] [--compared 10] [--jobs 2]
+    python benchmarks/found_units.py [--draws 40] [--jobs 2]
 
 Tables whose probabilities are right for a new unit (a new customer, day, question), while the outcomes of the rows of a
 unit share a normal number in log-odds: whatever is claimed is claimed falsely. Nothing is named. Worlds:
@@ -13,39 +13,32 @@ unit share a normal number in log-odds: whatever is claimed is claimed falsely. 
     accounts              three of five numbers are those of one of 50 accounts (0.6); with and without its number
     crossed               a user of 100 and an item of 80, both (0.5): one of them is counted, no target
 
-Columns: the unit that was taken most, and in how many draws; per cent of draws with a claim of hidden miscalibration,
-with a lower limit above 0, and with any finding; the same where each row is counted (--group none), in those draws that
-are stored.
-Missed where a binomial test at 1e-4 says that a share, of all worlds with a target together, is above 5 %.
+Asked are the claim of hidden miscalibration, its lower limit above 0, and any finding; in `units, by rows` the same
+where each row is counted (--group none), which no run does by itself.
 """
 
 from __future__ import annotations
 
 import sys
-import time
-from collections import Counter
 from datetime import date, timedelta
-from itertools import product
+from functools import partial
 
 import numpy as np
 import polars as pl
 from scipy.special import expit, logit
-from scipy.stats import binomtest
 
-from _script import limit_threads, options, results, show, target
+from _shares import UNTOLD, Question, ask
+from _validity_counts import Told
 from miscal.data.readers import read_triples
 from miscal.discovery.estimating import fit_rows, prepare
 from miscal.discovery.findings import write_ledger
 from miscal.discovery.summarise import claim_of
 from miscal.evidence.settings import SIGNIFICANCE
 
-FIELDS = ("world", "rows", "group", "draw")
 WORLDS = (
     "independent", "equal x 2", "equal x 5", "equal x 20", "copies .0001", "copies .001", "copies .01", "days",
     "days in turn", "prompts", "accounts", "accounts with number", "crossed",
 )  # fmt: skip
-NO_TARGET = ("crossed",)
-LEAST_P = 1e-4
 # of a normal number; enough that the mean over it is exact to four digits
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(21)
 
@@ -88,10 +81,9 @@ def inputs_of(world: str, n: int, rng: np.random.Generator) -> tuple[dict, np.nd
     return numbers | {f"x{k}": rng.normal(size=n) for k in range(3)}, shared, spread
 
 
-def one_draw(world: str, rows: int, group: str, draw: int) -> dict:
+def units(group: str, world: str, rows: int, draw: int) -> Told:
     """Draw a table, count by what is found or by rows, and see what is claimed."""
-    limit_threads()
-    start, rng = time.perf_counter(), np.random.default_rng((draw, rows, WORLDS.index(world), 302))
+    rng = np.random.default_rng((draw, rows, WORLDS.index(world), 302))
     embeddings = None
     if world == "prompts":
         unit = np.arange(rows) // 5
@@ -107,49 +99,17 @@ def one_draw(world: str, rows: int, group: str, draw: int) -> dict:
     triples, *_ = prepare(read, "all", draw)
     found = fit_rows(triples, seed=draw, n_jobs=1)
     claim = claim_of(found, seed=draw)
-    low = claim.lower_bound_hidden.interval[0]
-    return {
-        "world": world, "rows": rows, "group": group, "draw": draw,
-        "unit": triples.counted_by.column or triples.counted_by.source,
-        "claim": claim.p_value < SIGNIFICANCE, "limit": low > 0,
-        "finding": bool(write_ledger(found, own_split=False, seed=draw).findings),
-        "seconds": time.perf_counter() - start,
-    }  # fmt: skip
+    end = UNTOLD if group == "none" or world == "crossed" else ""
+    return Told(misses={
+        f"claim{end}": claim.p_value < SIGNIFICANCE, f"limit{end}": claim.lower_bound_hidden.interval[0] > 0,
+        f"finding{end}": bool(write_ledger(found, own_split=False, seed=draw).findings),
+    }, means={"units are counted": float(triples.group is not None)})  # fmt: skip
 
 
-def main() -> None:
-    """Run, show, and compare with the target."""
-    parser = options(__doc__, "found_units", rows=1_000, draws=40)
-    parser.add_argument("--compared", type=int, default=10, help="draws in which rows are counted, too")
-    args = parser.parse_args()
-    keys = [*product(WORLDS, [args.rows], ["auto"], range(args.draws))]
-    keys += product(WORLDS, [args.rows], ["none"], range(args.compared))
-    store = results(args, FIELDS, keys, one_draw)
-    shown, said = [], ("claim", "limit", "finding")
-    for world in WORLDS:
-        of_world = [key for key in keys if key[0] == world and key in store]
-        mine = {way: [store[key] for key in of_world if key[2] == way] for way in ("auto", "none")}
-        (unit, times), *_ = Counter(one["unit"] for one in mine["auto"]).most_common(1)
-        shares = [
-            f"{100 * sum(one[name] for one in ones) / len(ones):.0f}" if ones else ""
-            for ones in mine.values()
-            for name in said
-        ]
-        shown.append([world, str(args.rows), str(len(mine["auto"])), unit, f"{100 * times / args.draws:.0f}", *shares])
-        shown[-1].insert(-len(said), str(len(mine["none"]) or ""))
-    head = ["world", "rows", "draws", "counted by", "in % of draws", *(f"{name}, %" for name in said)]
-    head += ["draws by rows", *(f"{name} by rows, %" for name in said)]
-    show(args, "found_units", "claims where rows hang together and nothing is named", head, shown)
-    records = [store[key] for key in keys if key[2] == "auto" and key[0] not in NO_TARGET]
-    met = []
-    for name in said:
-        wrong = sum(one[name] for one in records)
-        test = binomtest(wrong, len(records), SIGNIFICANCE, alternative="greater")
-        most = 100 * binomtest(wrong, len(records)).proportion_ci(0.9).high
-        line = f"draws with a false {name}: {wrong} of {len(records)}, at most {most:.1f} % (one-sided, 95 %)"
-        met.append(target(line, test.pvalue >= LEAST_P))
-    sys.exit(not all(met))
-
+QUESTIONS = {
+    "units": Question(partial(units, "auto"), WORLDS, (1_000,), 40),
+    "units, by rows": Question(partial(units, "none"), WORLDS, (1_000,), 10),
+}
 
 if __name__ == "__main__":
-    main()
+    sys.exit(ask(__doc__, "found_units", QUESTIONS))

@@ -432,25 +432,6 @@ def test_parts_of_a_date_are_learned_where_two_rounds_of_them_are_known():
     assert parts(range(0, 800, 7)) == ("month",)
 
 
-def test_a_date_of_an_earlier_version_keeps_what_it_was_learned_from():
-    state = {"type": "date", "parts": ["month"], "fill": 18_628.0, "blank": False, "edges": [18_650.0, 18_700.0]}
-    old = DateColumn.from_state("when", state)
-    assert old.levels == ("time of when", "month of when")
-    assert old.codes(pl.Series([dt.datetime(2021, 2, 1)])).tolist() == [[1, 1]]
-    assert old.state() == state
-
-
-def test_an_encoder_of_an_earlier_version_makes_what_it_made():
-    parts = [{"type": "number"}, {"type": "category", "categories": ["a", "b"]}, {"type": "list", "width": 2}]
-    old = encoder_from_state({"kind": "features", "columns": ["age", "kind", "v"], "parts": parts}, {})
-    new = pl.DataFrame({"age": [20, 30], "kind": ["b", "c"], "v": [[1.0, 2.0], [3.0, 4.0]]})
-    X = old.transform(new)
-    np.testing.assert_array_equal(X, [[20, 0, 1, 1, 2], [30, 0, 0, 3, 4]])
-    assert old.names == ("age", "kind=a", "kind=b", "v[0]", "v[1]")
-    assert old.columns_of(X)["kind"].tolist() == ["b", "(other)"]
-    assert encoder_from_state(*old.state()).transform(new).tolist() == X.tolist()
-
-
 def test_many_numbered_columns_are_an_embedding():
     data = pl.DataFrame({f"x_{j}": RNG.normal(size=30) for j in range(50)} | {"kind": ["a", "b"] * 15})
     encoder = FeatureColumns(data.columns).fit(data)

@@ -107,11 +107,6 @@ class RowColumns:
         "Embeddings of the inputs (.npy or .safetensors): one row for each row of DATA, in the same order.",
         metavar="FILE",
     )
-    embedding_rows: Column = parameter(
-        "Column of row numbers, from 0: the row of the embeddings that belongs to each row of DATA. Default: they lie "
-        "in the same order.",
-        metavar="COL",
-    )
     features: Names | None = parameter(
         "Columns that describe the inputs, alone or beside embeddings or texts: names or patterns, such as "
         "'x_*,age', or auto for every column that plays no other part. Numbers, dates, categories of any number of "

@@ -210,11 +210,14 @@ def ranking(rows: LabelledRows) -> Measure | None:
     if min(right.sum(), (~right).sum()) < LEAST_EACH:
         return None
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight
-    sides = [(rows.confidence[side], weight[side]) for side in (right, ~right)]
+    place = np.unique(rows.confidence, return_inverse=True)[1]
+    masses = [np.bincount(place, weight * side, int(place.max()) + 1) for side in (right, ~right)]
     # for each answer, the share of the other kind that it stands above, ties counted half
-    above = [_share_below(own[0], *other) for own, other in (sides, sides[::-1])]
-    area = float(sides[0][1] @ above[0] / sides[0][1].sum())
-    shares = [own / own.sum() for _, own in sides]
+    below = [(np.cumsum(mass) - mass / 2) / mass.sum() for mass in masses]
+    above = below[1][place[right]], below[0][place[~right]]
+    shares = [own / own.sum() for own in (weight[right], weight[~right])]
+    # by the sum of weights, not by shares: of equal confidences it is one half exactly
+    area = float(weight[right] @ above[0] / weight[right].sum())
     # by how much each answer moves the area
     moves = shares[0] * (above[0] - area), shares[1] * (1 - area - above[1])
     effective = [1 / float(share @ share) for share in shares]
@@ -228,14 +231,6 @@ def ranking(rows: LabelledRows) -> Measure | None:
     variance *= effect_of_groups(placed, rows.group) * rows.factor**2
     half = float(student.ppf((1 + CONFIDENCE_LEVEL) / 2, freedom) * np.sqrt(variance))
     return Measure(value=area, interval=(max(0.0, area - half), min(1.0, area + half)))
-
-
-def _share_below(values: np.ndarray, others: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Share of the others, by their weight, that lie below each value; those level with it count half."""
-    order = np.argsort(others, kind="stable")
-    running, ordered = np.r_[0.0, np.cumsum(weight[order])], others[order]
-    below, level = (running[np.searchsorted(ordered, values, side)] for side in ("left", "right"))
-    return (below + level) / 2 / running[-1]
 
 
 _BY_BOTH = {"cells": "together", "difference": "by their difference"}

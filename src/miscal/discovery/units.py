@@ -103,13 +103,8 @@ def _by_chance(triples: Triples, equal: Ints) -> bool:
         return True
     many = max(range(len(codes)), key=lambda k: len(counts[k]))
     # what the most telling column determines goes with it
-    others = [one for one in codes if _pairs(codes[many], one) > len(counts[many])]
+    others = [one for one in codes if len(np.unique(codes[many] * (int(one.max()) + 1) + one)) > len(counts[many])]
     return bool(others) and alike < MOST_ALIKE * _alike(row_groups(np.column_stack(others)))
-
-
-def _pairs(one: Ints, other: Ints) -> int:
-    """Count the pairs of values that occur."""
-    return len(np.unique(one * (int(other.max()) + 1) + other))
 
 
 def _alike(unit: Ints) -> float:
@@ -158,7 +153,11 @@ def _chosen(triples: Triples, equal: Ints, seed: int) -> tuple[Ints | None, Foun
     after_map = triples.correct - base.apply(triples.confidence)
     asked, after_field = [], {}
     for kinds, most in MOST_CANDIDATES.items():
-        of_kind = [by for by in candidates if by.kind in kinds and _enough(by, candidates[by])]
+        of_kind = [
+            by
+            for by in candidates
+            if by.kind in kinds and (by.period is None or candidates[by].max() + 1 >= LEAST_UNITS)
+        ]
         for by in sorted(of_kind, key=lambda by: -widening(after_map, candidates[by]))[:most]:
             unit = candidates[by]
             if by.column not in after_field:
@@ -185,10 +184,6 @@ def _chosen(triples: Triples, equal: Ints, seed: int) -> tuple[Ints | None, Foun
     if first is None:
         return None, None, named
     return first.unit, FoundUnits("column", first.by.name, first.factor, first.coarser, named), named
-
-
-def _enough(by: Candidate, unit: Ints) -> bool:
-    return by.period is None or unit.max() + 1 >= LEAST_UNITS
 
 
 def _some_units(unit: Ints, rng: np.random.Generator) -> Ints:

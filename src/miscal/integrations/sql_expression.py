@@ -10,14 +10,14 @@ import numpy as np
 
 from miscal.base.errors import InputError, argument
 from miscal.base.files import check_target, write_new
-from miscal.base.sql_text import Dialect, Writer, farthest, odds_of, sigmoid, steps, writer_of
 from miscal.calibration.calibrators import LOGIT_CLIP
 from miscal.data.encoders.kinds import CategoryColumn, NumberColumn, OrderedColumn
+from miscal.data.relations import Dialect, Writer, farthest, odds_of, sigmoid, steps, writer_of
 from miscal.discovery.run import read_run
 from miscal.discovery.saved_model import SavedModel, load_model
 from miscal.estimators.shifts import Shift, ShiftField
-from miscal.runs.scan.of_run import ReadableCorrection, readable_correction
-from miscal.runs.scan.written import as_sql
+from miscal.runs.scan.correction import ReadableCorrection, readable_correction
+from miscal.runs.scan.document import as_sql
 
 
 @dataclass(frozen=True)

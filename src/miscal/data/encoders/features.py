@@ -60,15 +60,13 @@ class FeatureColumns:
     def __init__(self, columns: Sequence[str]) -> None:
         self.columns = tuple(columns)
         self.kinds: tuple[ColumnKind, ...] = ()
-        # models of earlier versions have no order of their own: in them all columns are places
-        self.embedding_first = True
         self.taken_as_blank: frozenset[str] = frozenset()
 
     @property
     def _ordered(self) -> list[ColumnKind]:
         """The columns in the order of x: an embedding among them first."""
         read = {kind.column for kind in self._readable}
-        return sorted(self.kinds, key=lambda kind: self.embedding_first and kind.column in read)
+        return sorted(self.kinds, key=lambda kind: kind.column in read)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -92,7 +90,7 @@ class FeatureColumns:
         moments = tuple(start for kind, start in dated if isinstance(kind, DateColumn))
         read = self._readable
         # equal embeddings are the same input, equal ages are not
-        if len(read) in (0, len(self.kinds)) or not self.embedding_first:
+        if len(read) in (0, len(self.kinds)):
             return InputLayout(numbers, codes=codes, table=len(read) == len(self.kinds), moments=moments)
         beside = sum(len(kind.names) for kind in read)
         return InputLayout(numbers - beside, beside, codes, moments=moments)
@@ -125,7 +123,13 @@ class FeatureColumns:
         series = {kind.column: self._known(values, kind) for kind in self.kinds}
         numbers = [kind.numbers(series[kind.column]) for kind in self._ordered]
         codes = [kind.codes(series[kind.column]) for kind in self._ordered]
-        return check_features(np.column_stack([*numbers, *codes]), name="features", narrow=False)
+        # single precision holds every level: a table of categories alone is never held in double precision
+        precision = np.result_type(np.float32, *(part.dtype for part in numbers))
+        found, start = np.empty((len(values), self.n_features), precision), 0
+        for part in (*numbers, *codes):
+            found[:, start : start + part.shape[1]] = part
+            start += part.shape[1]
+        return check_features(found, name="features", narrow=False)
 
     def _series(self, values: pl.DataFrame, kind: ColumnKind) -> pl.Series:
         return _of_kind(column_of(values, kind.column), kind, kind.column in self.with_blanks)
@@ -215,7 +219,7 @@ class FeatureColumns:
         """Return the saved form."""
         parts = [kind.state() for kind in self.kinds]
         content = {"kind": self.kind, "columns": list(self.columns), "parts": parts}
-        return content | {"embedding_first": self.embedding_first}, {}
+        return content, {}
 
     @classmethod
     def from_state(cls, config: dict[str, Any], tensors: dict[str, np.ndarray]) -> Self:
@@ -228,7 +232,6 @@ class FeatureColumns:
                 raise ValueError(f"a feature is one of {', '.join(known)}; got {part['type']!r}")
         parts = zip(encoder.columns, config["parts"], strict=True)
         encoder.kinds = tuple(known[part["type"]].from_state(column, part) for column, part in parts)
-        encoder.embedding_first = bool(config.get("embedding_first", False))
         return encoder
 
 

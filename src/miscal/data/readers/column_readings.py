@@ -10,15 +10,14 @@ from functools import partial
 import numpy as np
 import polars as pl
 
-from miscal.base.arrays import column_of
+from miscal.base.arrays import column_of, dense_rank
 from miscal.base.checks import DATES
 from miscal.base.errors import InputError, argument
-from miscal.data.column_reading import COORDINATE, FEATURES, METADATA, NAMES_ONLY, ColumnReading
+from miscal.data.column_reading import COORDINATE, FEATURES, METADATA, NAMES_ONLY, ColumnReading, names_identity
 from miscal.data.encoders.features import blank_rows, embedding_columns
 from miscal.data.encoders.kinds import CategoryColumn, DateColumn, NumberColumn, kind_of
 from miscal.data.encoders.kinds.category import hardly_repeats, is_text
-from miscal.data.encoders.kinds.date import STROKED
-from miscal.data.identity_names import names_identity
+from miscal.data.encoders.kinds.number import STROKED
 from miscal.data.readers.candidate_groups import FEW_UNITS, candidate_groups
 from miscal.data.readers.leaks import LEAST_CHANCE, Leak, LeakSearch, blank_leaks
 from miscal.data.readers.roles import Roles
@@ -252,7 +251,7 @@ def _identities(frame: pl.DataFrame, roles: Roles, dates: Collection[str]) -> di
     names = [name for name in frame.columns if name not in played and not frame[name].dtype.is_nested()]
     names = [name for name in names if frame[name].dtype not in (pl.Object, pl.Binary)]
     named = [name for name in names if names_identity(name)]
-    found = {name: frame[name].cast(pl.String).rank("dense").fill_null(0).to_numpy().astype(int) - 1 for name in named}
+    found = {name: dense_rank(frame[name].cast(pl.String)).fill_null(0).to_numpy() - 1 for name in named}
     # numbers that repeat mostly measure something, unless their name says whose they are
     texts = [name for name in names if name not in named and not frame[name].dtype.is_numeric()]
     found |= {

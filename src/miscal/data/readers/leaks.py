@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from miscal.base.arrays import column_of
+from miscal.base.arrays import column_of, dense_rank
 from miscal.base.folds import content_order
 from miscal.base.precision import LARGEST_SINGLE
 from miscal.data.encoders.features import blank_rows
@@ -125,7 +125,9 @@ class LeakSearch:
         unit: np.ndarray | None = None,
     ) -> None:
         columns = {name: column_of(frame, name) for name in names}
-        order = content_order(confidence[:, None], correct, *(series.to_numpy() for series in columns.values()))
+        # texts become objects only if they are needed to tell rows apart; lists, which are compared as written, at once
+        parts = (series.to_numpy() if series.dtype.is_nested() else series for series in columns.values())
+        order = content_order(confidence[:, None], correct, *parts)
         some = order[np.random.default_rng((seed, MOST_ROWS)).permutation(len(order))[:MOST_ROWS]]
         self._columns = {name: series[some] for name, series in columns.items()}
         self.y, self._confidence = correct[some] > 0, confidence[some]
@@ -154,7 +156,7 @@ class LeakSearch:
         if len(texts) < 2 or self._few or self._good:
             return {}
         every = pl.concat([series.rename("") for series in texts.values()])
-        codes = every.rank("dense").fill_null(0).to_numpy().reshape(len(texts), -1)
+        codes = dense_rank(every).fill_null(0).to_numpy().reshape(len(texts), -1)
         found, every = {}, list(texts)
         told = [np.ascontiguousarray(codes[:, part]) for part in (self.y, ~self.y)]
         # a column with all later ones at once: a pair at a time takes minutes of 3,000

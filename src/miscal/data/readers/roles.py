@@ -12,10 +12,10 @@ import polars as pl
 from miscal.base.arrays import column_of, value_list
 from miscal.base.checks import DATES
 from miscal.base.errors import InputError, argument
+from miscal.base.folds import PERIODS, period_starts
 from miscal.base.vocabulary import ANSWER, EVENT, JUDGE, KINDS, Kind, Vocabulary, check_kind, vocabulary
 from miscal.data.columns import Columns, split_names
 from miscal.data.encoders.kinds import read_dates
-from miscal.data.periods import PERIODS, period_starts
 from miscal.data.readers.answers import NO_ANSWERS, AnswerColumns, answer_columns
 from miscal.data.readers.class_columns import CONFIDENCE, CORRECT, ClassColumns, find_classes
 from miscal.data.readers.names import find, guess, match, refuse_told, unreserved
@@ -326,8 +326,8 @@ def with_naming(roles: Roles, table: Table, columns: Columns) -> Roles:
     features, names_only = columns.features, columns.names_only
     # of what a judge is wrong about, every column may tell
     metadata = AUTO if roles.kind == JUDGE and not columns.metadata and features is None else columns.metadata
-    others = (shown_text(table, columns.text), columns.embedding_rows)
-    taken = roles.reserved | {name: "other" for name in others if name is not None}
+    shown = shown_text(table, columns.text)
+    taken = roles.reserved | ({} if shown is None else {shown: "other"})
     if AUTO in (metadata, names_only) and features not in (None, AUTO):
         taken |= dict.fromkeys(match(features, table.columns, taken), "features")
     only = unreserved(table.columns, taken) if names_only == AUTO else split_names(names_only)

@@ -15,7 +15,6 @@ from typing import Any
 
 import polars as pl
 
-from miscal.base.cell_store import CellStore
 from miscal.base.errors import InputError, MiscalError, ResourceError
 from miscal.base.files import (
     check_target,
@@ -28,8 +27,9 @@ from miscal.base.files import (
     resolve,
     write_whole,
 )
+from miscal.base.folders import CellStore
+from miscal.base.frames import scan_parquet
 from miscal.base.progress import with_progress
-from miscal.base.tables import scan_parquet
 from miscal.base.threads import n_workers
 from miscal.base.vocabulary import Kind, vocabulary
 from miscal.base.workers import ENGINES, InProcess, Threads, WorkItem, choose_workers
