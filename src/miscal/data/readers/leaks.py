@@ -269,11 +269,12 @@ class LeakSearch:
         strata = np.searchsorted(edges, self._confidence)
         inside = [rows for k in np.unique(strata) if len(np.unique(self.y[rows := strata == k])) > 1] or [...]
         pairs = [self.y[rows].sum() * (~self.y[rows]).sum() for rows in inside]
+        # rates of what tells nothing rank by chance or worse, as each fold is told by the others
         least = max(LITTLE, BY_CHANCE * np.sqrt((len(self.y) + 1) / 12 / self.y.sum() / (~self.y).sum()))
         telling = (
             name
             for name, p in rates.items()
-            if abs(np.average([self._area(p[rows], rows) for rows in inside], weights=pairs) - 0.5) > least
+            if np.average([self._area(p[rows], rows) for rows in inside], weights=pairs) - 0.5 > least
         )
         return tuple(telling) or tuple(rates)
 
