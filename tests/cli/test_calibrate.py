@@ -113,6 +113,14 @@ DIFFERENCES = {
         r"3 of 300 rows hold an unseen category of 'kind': 'art' \(3\); it is taken as blank",
         0,
     ),
+    "unseen sentences": (
+        with_column(
+            kind=pl.format("a sentence that is longer than forty characters, number {}", pl.int_range(pl.len()))
+        ),
+        [],
+        r"unseen category of 'kind': ('[^']{,36}\.\.\. \(1\), ){3}\.\.\. \(300 different\)",
+        0,
+    ),
     "a missing confidence": (
         set_cells("confidence", None),
         [],

@@ -156,6 +156,8 @@ def test_arrays_are_inputs_as_embeddings_are():
     arrays = read(X, frame["defaulted"], confidence=frame["risk"])
     named = read({"confidence": frame["risk"], "correct": frame["defaulted"]}, embeddings=X)
     same_rows(arrays, named)
+    verdicts = frame["defaulted"].map({0: "FAIL", 1: "PASS"})
+    same_rows(arrays, read(X, verdicts, confidence=frame["risk"], positive="PASS"))
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,8 @@ from miscal.base.errors import InputError
 if TYPE_CHECKING:
     import polars as pl
 
-
-SHOWN = 5
-"""How many row numbers or values a message lists."""
+SHOWN, SHOWN_IN_WARNING = 5, 3
+"""How many row numbers or values a message lists; values, where it is no error."""
 
 
 def row_blocks(n: int, width: int, *, values: int = 1 << 22) -> Iterator[slice]:
@@ -52,17 +51,18 @@ def row_list(bad: np.ndarray, rows: np.ndarray | None = None) -> str:
     return ("row " if len(index) == 1 else "rows ") + ", ".join(str(int(i)) for i in shown) + more
 
 
-def value_list(values: Any) -> str:
+def value_list(values: Any, most: int = SHOWN) -> str:
     """Write the first distinct values for a message, strings quoted and shortened.
 
     >>> value_list(["a", 2.0, True])
     "'a', 2, True"
     """
-    distinct = list(dict.fromkeys(_plain(v) for v in values))
-    return ", ".join(distinct[:SHOWN]) + (f", ... ({len(distinct)} in all)" if len(distinct) > SHOWN else "")
+    distinct = list(dict.fromkeys(map(quoted, values)))
+    return ", ".join(distinct[:most]) + (f", ... ({len(distinct)} in all)" if len(distinct) > most else "")
 
 
-def _plain(value: Any) -> str:
+def quoted(value: Any) -> str:
+    """Write a value for a message in at most forty characters, a string quoted."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float):
@@ -324,7 +324,7 @@ def _from_objects(values: np.ndarray, name: str) -> np.ndarray:
                 # refused with its row by whoever needs finite numbers
                 out[i] = np.inf
         else:
-            raise DtypeError(name, "object", f" and it holds a {type(value).__name__}: {_plain(value)}")
+            raise DtypeError(name, "object", f" and it holds a {type(value).__name__}: {quoted(value)}")
     return out.reshape(values.shape)
 
 

@@ -85,7 +85,8 @@ class RowColumns:
         metavar="COL",
     )
     positive: Any = parameter(
-        "The value of the column of --event that is the event, e.g. late; or of --human, an approval.", metavar="VALUE"
+        "The value of the outcome that counts as 1, e.g. late of --event, PASS of --correct or --human.",
+        metavar="VALUE",
     )
     judge: Column = parameter(
         "What a judge says of each answer, instead of --confidence: a probability, a scale such as 1 to 5, or pass and "

@@ -234,7 +234,7 @@ def ranking(rows: LabelledRows) -> Measure | None:
 
 
 _BY_BOTH = {"cells": "together", "difference": "by their difference"}
-"""What two columns that are both left out tell the outcome by."""
+"""What two columns tell the outcome by, of which one or both are left out."""
 
 
 def leak_alarms(readings: Sequence[ColumnReading]) -> tuple[str, ...]:
@@ -247,22 +247,25 @@ def leak_alarms(readings: Sequence[ColumnReading]) -> tuple[str, ...]:
     >>> [said] = leak_alarms([ColumnReading("late", "number", 90, 0, "...", leak=0.9981, leak_by="ranking")])
     >>> print(said)
     The column 'late' alone ranks outcomes nearly perfectly (area under the ROC curve 0.998), as what is known only
-    after the outcome does. It was left out of inputs and findings, so that no number here rests on it. If it is known
-    before the outcome, use it with --allow-leak late; if not, leave it out with --leave-out late
+    after the outcome does. 'late' was left out of inputs and findings, so that no number here rests on it. If it is
+    known before the outcome, use it with --allow-leak late; if not, leave it out with --leave-out late
     """
-    said = {}
+    said: dict[frozenset[str], str] = {}
+    left_out = {one.name for one in readings if one.leak is not None}
     for one in readings:
         if one.leak is not None:
-            names = [one.name, one.leak_with] if one.leak_by in _BY_BOTH else [one.name]
+            pair = one.leak_by in _BY_BOTH and one.leak_with in left_out
+            names = [one.name, str(one.leak_with)] if pair else [one.name]
             said.setdefault(frozenset(names), f"{_leak(one)}. {_withheld(names)}")
     return tuple(said.values())
 
 
 def _withheld(names: Sequence[str]) -> str:
     option = shlex.quote(",".join(names))
-    it, is_, was, them = ("it", "is", "was", "it") if len(names) == 1 else ("they", "are", "were", "them")
+    one = len(names) == 1
+    it, is_, were, them = ("it", "is", f"{names[0]!r} was", "it") if one else ("they", "are", "They were", "them")
     return (
-        f"{it.capitalize()} {was} left out of inputs and findings, so that no number here rests on {them}. If {it} "
+        f"{were} left out of inputs and findings, so that no number here rests on {them}. If {it} "
         f"{is_} known before the outcome, use {them} with --allow-leak {option}; if not, leave {them} out with "
         f"--leave-out {option}"
     )

@@ -357,12 +357,12 @@ def _apart(before: float, after: float) -> str:
 
 
 def harmed(finding: Finding) -> bool:
-    """Whether a group is worse off by the correction: farther from what happened, and beyond its interval."""
-    low, high = finding.happened.interval or (None, None)
+    """Whether a group is worse off by the correction: farther from what happened, and beyond what hides in it."""
+    low, high = finding.hidden.interval or (None, None)
     if finding.corrected is None or low is None or high is None:
         return finding.fate == WORSE
     off, before = abs(finding.corrected - finding.accuracy), abs(finding.confidence - finding.accuracy)
-    return finding.fate == WORSE or (not low <= finding.corrected <= high and off > before)
+    return finding.fate == WORSE or (not low <= finding.corrected - finding.expected <= high and off > before)
 
 
 def _averages(summary: Summary) -> tuple[float, float]:

@@ -32,7 +32,6 @@ from miscal.discovery.summarise import first_answer, first_numbers, summarise
 from miscal.discovery.summary_parts import Answer
 from miscal.discovery.tables import columns_table, field_table, findings_table
 from miscal.estimators.estimate import regimes_of
-from miscal.estimators.honest import progress_to
 from miscal.estimators.registry import estimator_class, make_estimator, uses_device
 from miscal.findings import default_epsilon
 from miscal.findings.decisions import Thresholds
@@ -98,7 +97,7 @@ def discover(
             warnings += (QUICK,)
         if epsilon is None:
             epsilon = default_epsilon(triples.kind, average(triples.confidence, triples.weight))
-    with clock.stage("field") as part, progress_to(part.tell):
+    with clock.stage("field") as part:
         fitted = fit_rows(
             triples,
             method=method,

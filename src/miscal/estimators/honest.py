@@ -7,74 +7,21 @@ all rows, and sees no outcome. Blocks of time share nothing, as the inputs of la
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from miscal.base.folds import assign_folds
+from miscal.base.progress import with_progress
 from miscal.base.threads import n_workers, one_thread
 from miscal.data.splits import MIN_SPLIT
 from miscal.data.triples import Triples
 from miscal.estimators.estimate import Correction, FieldEstimate
 from miscal.estimators.field import MiscalibrationField, checked_seed
 from miscal.estimators.registry import Estimator, estimator_class
-
-Result = TypeVar("Result")
-
-_LISTENER: ContextVar[Callable[[float], None] | None] = ContextVar("listener", default=None)
-
-
-@contextmanager
-def progress_to(listener: Callable[[float], None]) -> Iterator[None]:
-    """Have the share of the work that is done told to a function, for the length of a ``with`` block.
-
-    Parameters
-    ----------
-    listener : callable
-        Called with a share in (0, 1] after each piece.
-    """
-    token = _LISTENER.set(listener)
-    try:
-        yield
-    finally:
-        _LISTENER.reset(token)
-
-
-def with_progress(results: Iterable[Result], sizes: Sequence[float]) -> Iterator[Result]:
-    """Pass results on as they come, and tell what share of the work they were.
-
-    Parameters
-    ----------
-    results : iterable
-        One for each piece of the work, made as they are asked for.
-    sizes : sequence of float
-        How much work each piece is, in any unit.
-
-    Yields
-    ------
-    object
-        Each result.
-
-    >>> shares = []
-    >>> with progress_to(shares.append):
-    ...     list(with_progress(["first", "second"], [3, 1]))
-    ['first', 'second']
-    >>> shares
-    [0.75, 1.0]
-    """
-    done, total = 0.0, float(sum(sizes))
-    for result, size in zip(results, sizes, strict=True):
-        done += size
-        listener = _LISTENER.get()
-        if listener is not None:
-            listener(done / total)
-        yield result
-
 
 # more folds leave more to learn from and cost as many fits: ten of few rows, fewer of many
 _FOLDS_OF_FEW, _FOLDS, _FOLDS_OF_MANY = 10, 4, 3

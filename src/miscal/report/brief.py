@@ -7,12 +7,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from miscal.base.document import Measure
-from miscal.base.number_wording import spoken
+from miscal.base.number_wording import rate, spoken, threshold_text
 from miscal.base.shown import WIDTH, escaped, fact_lines, markdown_table
 from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.data.column_reading import ColumnReading
 from miscal.discovery.answer import helps, rate_sentence
 from miscal.discovery.summary import Summary
+from miscal.findings.decisions import Promise, ends
 from miscal.findings.ledger import Finding
 from miscal.findings.verdict import fate_words, in_points, interval_of_size, together_words
 from miscal.report.formatting import MINUS
@@ -149,8 +150,20 @@ def _warnings(summary: Summary) -> list[tuple[str, str]]:
     return [*said, *notes]
 
 
+def _kept(side: Promise, acted: str) -> str:
+    """Say what was promised and observed of the rows that are acted on at a threshold."""
+    rates = (rate(share or 0.0) for share in (side.promised, side.observed.value))
+    told = ": {} promised, {} observed ({})".format(*rates, ends(side)) if side.n else ""
+    return f"{side.n:,} {acted}{told}"
+
+
 def _rest(summary: Summary, folder: Path | None, run: str | None) -> Iterable[tuple[str, str]]:
-    """Say what rows are counted by, what was left out, where the page is and what comes next."""
+    """Say what happens at a threshold asked for, what rows are counted by, what was left out, and what comes next."""
+    acted = vocabulary(summary.kind).acted
+    for one in summary.decisions:
+        if one.source != "grid":
+            said = f"{_kept(one.before, acted)}; {_kept(one.after, f'{acted} if corrected')}"
+            yield f"at {threshold_text(one.threshold)}", said
     units = summary.units
     if units is not None and units.widening >= WIDER:
         wide = f"intervals {units.widening:.1f} times as wide as by rows"

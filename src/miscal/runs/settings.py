@@ -131,7 +131,7 @@ class ScanOptions:
         "Column of the confidence of an answer, instead of --probability.", metavar="COL"
     )
     correct: str | None = parameter("Column of 0 or 1, whether the answer is right, instead of --event.", metavar="COL")
-    positive: str | None = parameter("The value of the column of --event that is the event.", metavar="VALUE")
+    positive: str | None = parameter("The value of the outcome that counts as 1.", metavar="VALUE")
     columns: Any = parameter(
         "Columns whose values may name a finding: names separated by commas, or auto for every other column.",
         "auto",

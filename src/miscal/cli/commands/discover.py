@@ -279,11 +279,13 @@ def scan(
     from miscal.base.files import check_target, locked, parents, parts_folder
     from miscal.runs.scan.command import FILES, scanned
     from miscal.runs.scan.page import scan_lines, scan_markdown
+    from miscal.runs.shown_progress import steps
 
     check_target(out, overwrite=overwrite, holds=FILES, writer="`miscal scan`", reads=[source])
     # what was counted is kept beside the folder until it is there: a scan that was cut off goes on
     parts = parts_folder(out)
-    with parents(parts), locked(out, kind="scan"):
+    with parents(parts), locked(out, kind="scan"), steps() as progress:
+        progress("counting")
         summary = scanned(source, options, parts).save(out, overwrite=overwrite, dialect=dialect)
         rmtree(parts, ignore_errors=True)
     lines = scan_lines(summary, Path(out), bars=draws_blocks())

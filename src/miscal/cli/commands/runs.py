@@ -21,8 +21,8 @@ By = Annotated[
     str | None,
     typer.Option(
         "--by",
-        metavar="COL",
-        help="A metadata column of the run, or one of its features that name findings.",
+        metavar="COL,COL",
+        help="Metadata columns of the run, or those of its features that name findings: a table for each, in turn.",
     ),
 ]
 Class = Annotated[
@@ -50,11 +50,17 @@ def show(run_dir: RunDir, form: Form, by: By = None, name: Class = None, columns
         lines = column_lines(summary) if columns else brief_lines(summary, folder, every=True, bars=draws_blocks())
         form.print(lambda: lines, summary.to_json, lambda: brief_markdown(summary, folder))
         return
+    from miscal.data.columns import split_names
     from miscal.runs.show import class_lines, class_markdown, show, show_class, table_lines, table_markdown
 
     if by is not None:
-        table = show(run_dir, by)
-        form.print(lambda: table_lines(table), table.to_json, lambda: table_markdown(table))
+        tables = [show(run_dir, column) for column in split_names(by)]
+        written = [table.to_json() for table in tables]
+        form.print(
+            lambda: [line for table in tables for line in ("", *table_lines(table))][1:],
+            lambda: written[0] if len(written) == 1 else f"[{','.join(written)}]\n",
+            lambda: "\n\n".join(map(table_markdown, tables)),
+        )
     else:
         one = show_class(run_dir, str(name))
         form.print(lambda: class_lines(one), one.to_json, lambda: class_markdown(one))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from miscal.base.arrays import column_of, row_list, value_list
+from miscal.base.arrays import column_of, quoted, row_list, value_list
 from miscal.base.checks import check_features
 from miscal.base.errors import InputError, argument
 from miscal.data.encoders.kinds import (
@@ -211,7 +211,7 @@ class FeatureColumns:
             if len(rows):
                 held = tuple(str(value) for value in series.cast(str)[rows].to_list())
                 never = f"is a category of {kind.column!r} that the model never saw, and taken as blank"
-                reasons = tuple(f"{value!r} {never}" for value in held)
+                reasons = tuple(f"{quoted(value)} {never}" for value in held)
                 found.append(Unknown(f"category of {kind.column!r}", rows, held, reasons, as_blank=True))
         return found
 
@@ -269,14 +269,14 @@ def _fitted(series: pl.Series, column: str) -> ColumnKind:
 
 
 def _refuse_sentences(series: pl.Series, column: str) -> None:
-    distinct = series.drop_nulls().n_unique()
-    if hardly_repeats(distinct, len(series) - series.null_count()):
-        values = value_list(series.cast(str).drop_nulls().unique().sort().to_list())
+    known = series.drop_nulls()
+    if hardly_repeats(known):
+        values = known.cast(str).unique().sort().to_list()
         raise InputError(
-            f"column {column!r} is text with {distinct} distinct values ({values}) in {len(series)} rows, which "
-            "hardly repeat, so they are no categories. If these are numbers, write them as numbers; if they are "
-            f"sentences, use them as text ({argument('text')}) instead of features; if they name the rows, leave the "
-            "column out"
+            f"column {column!r} is text with {len(values)} distinct values ({value_list(values)}) in {len(series)} "
+            "rows, which hardly repeat, so they are no categories. If these are numbers, write them as numbers; if "
+            f"sentences, use them as text ({argument('text')}) instead of features; if they name the rows, leave "
+            "the column out"
         )
 
 

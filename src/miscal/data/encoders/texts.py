@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
-import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,6 +14,7 @@ from miscal.base.checks import check_features
 from miscal.base.errors import FileError, InputError, MismatchError, TrustError
 from miscal.base.extras import installed, need
 from miscal.base.files import digest
+from miscal.base.progress import with_progress
 from miscal.data.encoders.protocol import PlacesAlone, State, Unknown
 
 MAX_TERMS = 10_000
@@ -164,13 +165,14 @@ class TextSentenceTransformer(PlacesAlone):
         """Embed texts, float32, unit length."""
         # different texts, sorted: each stands in the same batch whatever the order of the rows
         texts, row = np.unique(np.array(values, dtype=object), return_inverse=True)
-        X = self._load().encode(
-            texts.tolist(),
-            batch_size=self.batch_size,
-            normalize_embeddings=True,
-            show_progress_bar=sys.stderr.isatty(),
-        )
-        return check_features(X[row], name="text")
+        # batches as the model would make them, the longest texts first, each by itself so that it can be told of
+        lengths = np.array([len(text) for text in texts], dtype=int)
+        order = np.argsort(-lengths)
+        batches = np.split(order, range(self.batch_size, len(order), self.batch_size))
+        encode = partial(self._load().encode, normalize_embeddings=True, show_progress_bar=False)
+        made = (encode(texts[batch].tolist(), batch_size=self.batch_size) for batch in batches)
+        X = np.concatenate([*with_progress(made, [lengths[batch].sum() + 1 for batch in batches])])
+        return check_features(X[np.argsort(order)][row], name="text")
 
     def _load(self) -> Any:
         if self._loaded is None:

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from miscal.base.arrays import as_text, column_of, row_list, value_list
+from miscal.base.arrays import SHOWN_IN_WARNING, as_text, column_of, row_list, value_list
 from miscal.base.checks import DROP
 from miscal.base.errors import InputError, MissingColumn, argument
 from miscal.data.columns import split_names
@@ -367,7 +367,7 @@ def with_top_label(rows: TableRows, classes: ClassColumns, *, drop: bool) -> tup
     absent = np.bincount(found.code, minlength=len(found.names)) == 0
     if absent.any():
         gone = [name for name, one in zip(found.names, absent, strict=True) if one]
-        notes.append(f"no row has the {'class' if len(gone) == 1 else 'classes'} {value_list(gone)}")
+        notes.append(f"no row has the {'class' if len(gone) == 1 else 'classes'} {value_list(gone, SHOWN_IN_WARNING)}")
     if (~absent).sum() < 2:
         raise InputError(
             f"{shown} holds one class alone, {value_list([found.names[found.code[0]]])}: give rows of others"

@@ -105,7 +105,7 @@ class Asked:
     probability, outcome : str, optional
         Columns; None where they are to be found by their names.
     positive : optional
-        The value of the outcome's column that is the event; None where it is 1, true or yes.
+        The value of the outcome's column that is the event, or a right answer; None where it is 1, true or yes.
     """
 
     kind: Kind
@@ -120,7 +120,7 @@ class Asked:
     def of(cls, *, kind: Kind | None = None, positive: Any = None, **columns: str | None) -> Asked:
         """Tell from the columns of each kind what the probability is of; by default that of an answer.
 
-        `positive` goes with an event and with a judge.
+        `positive` alone is of an event.
 
         Examples
         --------
@@ -139,14 +139,14 @@ class Asked:
             given["positive"] = positive
             kinds = kinds or [EVENT]
         of_columns: Kind = kinds[0] if kinds else ANSWER
-        if len(kinds) > 1 or (positive is not None and of_columns == ANSWER):
+        if len(kinds) > 1:
             raise InputError(
                 "confidence and correct are of an answer; probability and event are of an event; judge and human are "
-                "of a judge; positive goes with an event or a judge; and they do not mix: got "
+                "of a judge; and they do not mix: got "
                 f"{', '.join(f'{name} {value!r}' for name, value in given.items())}"
             )
         alone = set(given) == {"positive"}
-        if kind is not None and given and check_kind(kind) != of_columns and not (alone and kind == JUDGE):
+        if kind is not None and given and check_kind(kind) != of_columns and not alone:
             words = vocabulary(kind)
             raise InputError(
                 f"these are rows of {words.about}, whose columns are named by {' and '.join(words.columns)}; got "

@@ -14,7 +14,7 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from miscal.base.arrays import value_list
+from miscal.base.arrays import SHOWN_IN_WARNING, value_list
 from miscal.base.errors import InputError, argument
 from miscal.base.frames import scan_parquet
 from miscal.data.column_reading import may_count, names_identity
@@ -242,7 +242,8 @@ def _other_values(relation: Relation, sums: Sums, outcome_is: str) -> list[str]:
             f"{argument('positive')}: column {sums.event!r} nowhere holds {str(sums.positive)!r}; it holds "
             f"{value_list(others[:20])}"
         )
-    said = f"{sums.event}: {str(sums.positive)!r} counts as 1, and every other value as 0: {value_list(others[:20])}"
+    shown = value_list(others, SHOWN_IN_WARNING)
+    said = f"{sums.event}: {str(sums.positive)!r} counts as 1, and every other value as 0: {shown}"
     return [said] if len(others) > 1 else []
 
 

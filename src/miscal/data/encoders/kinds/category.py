@@ -16,22 +16,38 @@ MOST_ONE_HOT = 50
 """Up to so many categories each is a column of numbers of its own; more are known by their codes alone."""
 FEW_CATEGORIES = 50
 """Text with more distinct values than this must repeat them to be categories."""
-LEAST_REPEATED = 0.5
-"""Largest share of the known values that may then be distinct."""
+LEAST_REPEATED, LEAST_OF_TEXTS = 0.5, 0.05
+"""Largest share of the known values that may then be distinct; of texts, and of what identifies, each has twenty rows:
+several models, or times, are asked the same question."""
+SENTENCE = 3
+"""Words that values have in the middle which are taken for texts, and not for names of rows."""
 BLANK = "is blank"
 OTHER = "(other)"
 """What stands for a category that `fit` did not see."""
 
 
-def hardly_repeats(distinct: int, known: int) -> bool:
-    """Tell whether text holds sentences, or names rows: so many distinct values among the known ones.
+def hardly_repeats(known: pl.Series, *, named: bool = False) -> bool:
+    """Tell whether text without blanks holds sentences, or names rows: so many of its values are distinct.
+
+    `named`: whether the name of the column says that it identifies.
 
     Examples
     --------
-    >>> hardly_repeats(51, 100), hardly_repeats(51, 102), hardly_repeats(50, 50)
-    (True, False, False)
+    >>> import polars as pl
+    >>> codes = pl.Series([f"a{k}" for k in range(60)] * 2)
+    >>> hardly_repeats(codes), hardly_repeats(codes, named=True), hardly_repeats("where is " + codes)
+    (False, True, True)
     """
-    return distinct > FEW_CATEGORIES and distinct > LEAST_REPEATED * known
+    distinct = known.n_unique()
+    if distinct <= FEW_CATEGORIES or distinct <= LEAST_OF_TEXTS * len(known):
+        return False
+    return named or distinct > LEAST_REPEATED * len(known) or is_text(known)
+
+
+def is_text(known: pl.Series) -> bool:
+    """Tell whether values are sentences, not words or codes."""
+    words = known.cast(str).str.count_matches(r"\S+").median()
+    return words is not None and words >= SENTENCE  # type: ignore[operator]
 
 
 @dataclass(frozen=True)
