@@ -21,7 +21,7 @@ Missed where a binomial test at 1e-4 says that a share, of all worlds with a tar
 
 `spans`: 6,000 rows of 913 days, by themselves or with a number of each day (0.6), and no span or one of a tenth, a
 quarter or half of the days, in which risks are off by so much that a test which knows the span, counts days and has the
-cut of one interval of the ledger has power .95: in how many draws a quick run names a span of dates, in its direction.
+cut of one interval of the ledger has power .95: in how many draws the ledger names a span of dates, in its direction.
 """
 
 from __future__ import annotations
@@ -38,13 +38,15 @@ import polars as pl
 from scipy.special import expit, logit
 from scipy.stats import binomtest, norm
 
-import miscal
 from _script import limit_threads, options, results, show, target
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.data.readers import read_triples
-from miscal.discovery.estimating import fit_rows, prepare
+from miscal.discovery.estimating import expected_outcome, fit_rows, prepare
 from miscal.discovery.findings import write_ledger
 from miscal.discovery.summarise import claim_of
+from miscal.discovery.units import with_units
 from miscal.evidence.settings import SIGNIFICANCE
+from miscal.findings.ledger import find, named_groups, with_features
 
 FIELDS = ("world", "rows", "group", "draw")
 WORLDS = (
@@ -143,12 +145,18 @@ def one_span(world: str, share: float, spread: float, draw: int) -> dict:
     rate = np.clip(expit(given + shared_number(rng, day, spread)) + off * inside, 0, 1)
     table = {"opened": np.datetime64("2021-01-01") + day, "risk": f, "event": (rng.random(n) < rate).astype(int)}
     table |= {"kind": rng.choice(list("abcdefgh"), n), "area": rng.choice(list("nesw"), n), "size": rng.normal(size=n)}
-    found = miscal.discover(pl.DataFrame(table), probability="risk", event="event", seed=draw, n_jobs=1, quick=True)
-    units, signs = found.summary.units, {one.sign for one in found.summary.findings if "opened" in one.columns}
+    read = read_triples(pl.DataFrame(table), probability="risk", event="event", group="auto", seed=draw)
+    triples = with_units(read, draw)
+    rows = LabelledRows.of(
+        triples.correct, triples.confidence, expected_outcome(triples, draw), hidden=np.zeros(n), row=triples.row,
+        group=triples.group, factor=triples.counted_by.factor,
+    )  # fmt: skip
+    groups = named_groups(with_features(triples.metadata, triples.X, triples.encoder))
+    signs = {one.sign for one in find(rows, groups, seed=draw).findings if "opened" in one.columns}
     return {
         "world": world, "share": share, "spread": spread, "draw": draw, "off": abs(off), "named": bool(signs),
         "found": bool(share) and ("under" if off > 0 else "over") in signs,
-        "unit": "rows" if units is None else units.column or units.source, "seconds": time.perf_counter() - start,
+        "unit": triples.counted_by.column or triples.counted_by.source, "seconds": time.perf_counter() - start,
     }  # fmt: skip
 
 

@@ -178,7 +178,8 @@ class FindingsMethod(Part):
     """How the findings were chosen.
 
     `adjustment`: how p-values allow for all candidates. `level`: the family-wise error. `not_crossed`: which pairs of
-    values are no candidates, in a sentence; empty where all are.
+    values are no candidates, in a sentence; empty where all are. `by_rows`: how many more candidates differ by
+    themselves where each row is counted, not units.
     """
 
     candidates: NonNegativeInt
@@ -187,6 +188,7 @@ class FindingsMethod(Part):
     evidence: str
     n: NonNegativeInt
     not_crossed: Text = ""
+    by_rows: NonNegativeInt = 0
 
 
 @dataclass(frozen=True)
@@ -197,7 +199,8 @@ class Ledger:
     rows of equal confidence by themselves, but not beyond the cut given the findings, which account for them in part or
     whole; the strongest first, with `p_given`. `values` are those of every column, in the order in which its table
     shows them, and `members` the rows of each finding, bool (n,). Of a run, `method` says how findings were chosen, and
-    `clusters` how inputs were clustered, by which a new row is placed; None where they were not.
+    `clusters` how inputs were clustered, by which a new row is placed; None where they were not. `by_rows` is as of the
+    method.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -206,6 +209,7 @@ class Ledger:
     members: tuple[np.ndarray, ...] = ()
     method: FindingsMethod | None = None
     clusters: InputClusters | None = None
+    by_rows: int = 0
 
 
 def find(
@@ -298,7 +302,7 @@ def ledger_of(
         if groups.kinds[one.group] == VALUE and one.group not in named
     ]
     values = column_values(table, corrected, scanned, settings)
-    return Ledger(tuple(findings), tuple(accounted), values, tuple(members))
+    return Ledger(tuple(findings), tuple(accounted), values, tuple(members), by_rows=scanned.by_rows)
 
 
 def _wording_of(one: TestedGroup, table: Table, settings: LedgerSettings) -> dict[str, Any]:
