@@ -87,12 +87,11 @@ test-all: venv
 # miss. DATA names a folder of real sets (see benchmarks/_data.py; without it the packaged demo
 # data serve), HARNESS the python of an environment with lm-eval 0.4.13, MMLU a file of its questions, PEERS the python
 # of an environment with benchmarks/requirements-peers.txt. FULL=1 adds the paper's own experiments, some hours, and the
-# large cells of bench_scaling, an hour.
-BENCHES := bench_install bench_waiting bench_smece bench_kernel bench_calibrate bench_scan bench_scaling \
+# large sizes of speed, an hour.
+BENCHES := speed bench_waiting \
 	clusters-paper clusters-auto sinusoid-auto \
 	nothing small real planted small_maps tables \
-	$(if $(DATA),ledger_sets ledger_replication mending claims_confirmed scan_correction) \
-	$(if $(MMLU),bench_scoring) $(if $(FULL),paper_experiments)
+	$(if $(FULL),paper_experiments)
 
 bench: $(BENCHES:%=bench/%)
 
@@ -102,24 +101,14 @@ bench/clusters-%: $(VENV)/.done-bench
 bench/sinusoid-%: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/synthetic_recovery.py sinusoid --method $* --jobs $(WORKERS)
 
-bench/bench_%: $(VENV)/.done-bench
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/bench_$*.py
-
-# discover as a user runs it, on all cores
-bench/bench_scaling: $(VENV)/.done-bench
-	$(BIN)/python benchmarks/bench_scaling.py $(if $(FULL),--full --out benchmarks/notes)
+bench/speed: $(VENV)/.done-bench
+	$(BIN)/python benchmarks/speed.py $(if $(FULL),--full) $(if $(MMLU),--mmlu $(MMLU)) $(if $(HARNESS),--harness $(HARNESS))
 
 bench/bench_waiting: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/bench_waiting.py --quick $(if $(DATA),--data $(DATA))
 
-bench/bench_calibrate: $(VENV)/.done-bench
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/bench_calibrate.py $(if $(FULL),--full)
-
-bench/bench_scoring: $(VENV)/.done-bench
-	$(BIN)/python benchmarks/bench_scoring.py --mmlu $(MMLU) $(if $(HARNESS),--harness $(HARNESS))
-
 bench/planted: $(VENV)/.done-bench
-	$(BIN)/python benchmarks/planted.py $(if $(PEERS),--peers $(PEERS))
+	$(if $(PEERS),PEERS=$(PEERS)) $(BIN)/python benchmarks/planted.py --jobs $(WORKERS)
 
 # tables of packages, of which nothing is run
 $(VENV)/.done-tables: $(VENV)/.done-bench requirements-tables.lock
@@ -127,8 +116,7 @@ $(VENV)/.done-tables: $(VENV)/.done-bench requirements-tables.lock
 	touch $@
 
 bench/tables: $(VENV)/.done-tables
-	$(BIN)/python benchmarks/tables.py --jobs $(WORKERS) --part units null planted whole $(if $(DATA),flights --data $(DATA))
-	$(BIN)/python benchmarks/tables.py --jobs $(WORKERS) --part units null planted whole --packages pydataset
+	$(BIN)/python benchmarks/tables.py --jobs $(WORKERS) $(if $(DATA),--data $(DATA))
 
 bench/paper_experiments: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/$(@F).py

@@ -15,20 +15,14 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from baselines.choosing import BASES, base_offset, best, fit_base
+from baselines.methods.mcgrad import LEAF_ROWS
+from baselines.methods.trees import FRACTIONS, LEARNING, LEAVES, ROUNDS
 from baselines.views import fit_view
 from miscal.calibration.calibrators import LOGIT_CLIP, logit
 from miscal.calibration.metrics import log_losses
 
 HELD_OUT = 0.2
-LEAVES, FRACTIONS, VIEWS = (4, 8, 24), (0.4, 1.0), (32, 64)
-ROUNDS = (10, 20, 40, 60, 90, 120, 160, 200, 250, 300, 400)
-LEAF_ROWS = (160, 40)
-"""MCGrad's default, and leaves small enough for a few thousand rows."""
-_LIGHTGBM = {
-    "objective": "binary", "learning_rate": 0.05, "lambda_l2": 5.0, "bagging_fraction": 0.7, "bagging_freq": 1,
-    "max_bin": 63, "boost_from_average": False, "deterministic": True, "force_row_wise": True, "num_threads": 1,
-    "verbose": -1,
-}  # fmt: skip
+VIEWS = (32, 64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +111,7 @@ def _boosted(
     codes = [np.unique(values, return_inverse=True)[1] for values in table.categories.values()]
     X = np.column_stack([*codes, *table.numbers.values(), _components(table, rows, view), logit(f)])
     least = int(np.clip(len(rows) // 100, 5, 30))
-    settings = {**_LIGHTGBM, **shape, "seed": seed, "min_data_in_leaf": least}
+    settings = {**LEARNING, **shape, "seed": seed, "min_data_in_leaf": least}
     offset = base_offset(base, y[rows], f[rows], fold[rows])
     data = lightgbm.Dataset(
         X[rows], y[rows], init_score=offset, categorical_feature=list(range(len(codes))), params=settings

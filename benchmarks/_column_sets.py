@@ -7,7 +7,6 @@ regression, and MCGrad, tuned on a fifth of the teaching rows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -17,6 +16,7 @@ import polars as pl
 from sklearn.isotonic import IsotonicRegression
 
 import _column_peers as peers
+import _data
 from _column_peers import Table
 from miscal.calibration.metrics import log_losses
 from miscal.data.readers import read_triples
@@ -39,16 +39,10 @@ OURS = ("miscal, embedding", "miscal, columns", "miscal, all")
 METHODS = ("raw", "isotonic", *PEERS, *OURS)
 
 
-def set_names(folder: Path | None, chosen: Sequence[str] = ()) -> list[str]:
-    """Names of the sets in the folder that contain one of the strings."""
-    if folder is None:
-        return []
-    names = [
-        f"{key}/{model}"
-        for key, (file, *_) in SETS.items()
-        for model in pl.read_parquet(folder / file, columns=["model"])["model"].unique(maintain_order=True)
-    ]
-    return [name for name in [*names, *TABLES] if not chosen or any(part in name for part in chosen)]
+def set_names(folder: Path | None) -> list[str]:
+    """Names of the sets in the folder."""
+    answers = [name for name in _data.set_names(folder) if name.split("/")[0] in SETS]
+    return [*answers, *TABLES] if folder else []
 
 
 @lru_cache(maxsize=1)
@@ -60,8 +54,9 @@ def read_set(folder: Path, name: str) -> tuple[Triples, Triples | None]:
     key, model = name.split("/", 1)
     file, embeddings, columns = SETS[key]
     asked = {"confidence": "f", "correct": "y", "where": f"model = '{model}'", "features": columns}
-    beside = {"embeddings": folder / embeddings, "embedding_rows": "emb_row"}
-    return read_triples(folder / file, **asked), read_triples(folder / file, **asked, **beside)
+    place = pl.read_parquet(folder / file, columns=["emb_row"])["emb_row"].to_numpy()
+    beside = read_triples(folder / file, **asked, embeddings=np.load(folder / embeddings)[place])
+    return read_triples(folder / file, **asked), beside
 
 
 def methods_of(name: str) -> list[str]:

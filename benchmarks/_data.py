@@ -32,27 +32,21 @@ METADATA = {"mmlu": "subject", "mmlupro": "category", "stated": "dataset", "cifa
 
 @dataclass(frozen=True, eq=False)
 class RealSet:
-    """Rows of one model on one file.
-
-    `name` is file/model; `truth` is P(y = 1), where it is known; `metadata` has the column of METADATA, if any.
-    """
+    """Rows of one model on one file; `name` is file/model."""
 
     name: str
     X: np.ndarray
     confidence: np.ndarray
     correct: np.ndarray
-    truth: np.ndarray | None
-    metadata: dict[str, np.ndarray]
 
     def split(self, seed: int) -> np.ndarray:
         """80/10/10 by the seed, equal inputs on one side: 'train', 'val', 'test' per row."""
         return split_by(self.X, None, seed=seed)[0]
 
 
-def set_names(folder: Path | None, chosen: list[str] | None = None) -> list[str]:
-    """Names of the sets in the folder; `chosen` keeps those that contain one of its strings."""
-    names = [DEMO] if folder is None else [f"{key}/{model}" for key in FILES for model in _models(folder, key)]
-    return [n for n in names if not chosen or any(part in n for part in chosen)]
+def set_names(folder: Path | None) -> list[str]:
+    """Names of the sets in the folder."""
+    return [DEMO] if folder is None else [f"{key}/{model}" for key in FILES for model in _models(folder, key)]
 
 
 @lru_cache(maxsize=4)
@@ -60,16 +54,12 @@ def read_set(folder: Path | None, name: str) -> RealSet:
     """Read one set."""
     if folder is None:
         rows = read_triples(demo_path(), features="x_*", names_only="domain")
-        return RealSet(
-            name, rows.X.astype(np.float32), rows.confidence, rows.correct.astype(np.float64), None, rows.metadata
-        )
+        return RealSet(name, rows.X.astype(np.float32), rows.confidence, rows.correct.astype(np.float64))
     key, model = name.split("/", 1)
     table = _table(folder, key).filter(polars.col("model") == model)
     X = np.load(folder / FILES[key][1])[table["emb_row"].to_numpy()].astype(np.float32)
-    truth = table["true_prob"].to_numpy().astype(np.float64) if "true_prob" in table.columns else None
     f, y = (table[c].to_numpy().astype(np.float64) for c in ("f", "y"))
-    metadata = {METADATA[key]: table[METADATA[key]].to_numpy()} if key in METADATA else {}
-    return RealSet(name, X, f, y, truth, metadata)
+    return RealSet(name, X, f, y)
 
 
 def _models(folder: Path, key: str) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars
 
-from _data import FILES, METADATA
+from _data import FILES, METADATA, set_names
 from miscal.data.readers import read_triples
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
@@ -23,14 +22,9 @@ from miscal.findings.input_clusters import InputClusters
 from miscal.findings.ledger import Finding, Ledger, with_features
 
 
-def ledger_sets(folder: Path, chosen: Sequence[str] | None = None) -> list[str]:
-    """Names, file/model, of the sets with metadata; `chosen` keeps those that contain one of its strings."""
-    names = []
-    for key in METADATA:
-        if (path := folder / FILES[key][0]).exists():
-            models = polars.read_parquet(path, columns=["model"])["model"].unique(maintain_order=True)
-            names += [f"{key}/{model}" for model in models]
-    return [name for name in names if not chosen or any(part in name for part in chosen)]
+def ledger_sets(folder: Path | None) -> list[str]:
+    """Names of the sets with metadata."""
+    return [name for name in set_names(folder) if folder and name.split("/")[0] in METADATA]
 
 
 @lru_cache(maxsize=2)

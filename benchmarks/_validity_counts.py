@@ -24,12 +24,15 @@ class Told:
         Of statements whose hypothesis is true.
     misses : dict of str to bool
         Of limits and intervals: whether the truth lies outside; of other claims: whether they are false.
+    counts : dict of str to (int, int)
+        Of claims that are made several times in a draw: how often, and how often they are false.
     means : dict of str to float
         What is measured beside them.
     """
 
     p_values: dict[str, float] = field(default_factory=dict)
     misses: dict[str, bool] = field(default_factory=dict)
+    counts: dict[str, tuple[int, int]] = field(default_factory=dict)
     means: dict[str, float] = field(default_factory=dict)
 
     def p_value(self, name: str, p: float | None, hypothesis: bool) -> None:
@@ -48,6 +51,9 @@ class Told:
             _add(sums["sizes"], name, 1, *(p <= level for level in LEVELS))
         for name, wrong in self.misses.items():
             _add(sums["misses"], name, 1, wrong)
+        for name, (made, wrong) in self.counts.items():
+            if made:
+                _add(sums["misses"], name, made, wrong)
         for name, value in self.means.items():
             made, total = sums["means"].get(name, [0, 0.0])
             sums["means"][name] = [made + 1, total + float(value)]

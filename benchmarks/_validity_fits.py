@@ -121,11 +121,7 @@ def of_certificate(table: Table, found: RunContent, world: str, told: Told) -> N
 
 def of_regimes(table: Table, found: RunContent, world: str, told: Told) -> None:
     """Residuals of the over and under regimes of the field and of its hidden part, each with its parts."""
-    truth = {
-        "residual": table.rate - table.f,
-        "visible": table.visible - table.f,
-        "hidden": table.rate - table.visible,
-    }
+    truth = {"residual": table.rate - table.f, "visible": table.visible - table.f, "hidden": table.rate - table.visible}
     for field, regimes in (("", found.summary.regimes), ("hidden_", found.summary.hidden_regimes)):
         of_row = found.table[f"{field}regime"].to_numpy()
         for one in regimes:
@@ -176,7 +172,7 @@ def of_findings(table: Table, found: RunContent, world: str, told: Told) -> None
     frame = Frame(int(table.evaluated.sum()), {name: values[table.evaluated] for name, values in table.columns.items()})
     wrong = more = False
     for one in (*summary.findings, *summary.accounted_for):
-        if one.source != NAMED:  # a cluster, or an end of the field
+        if one.source != NAMED:  # a cluster
             continue
         inside = one.condition.rows(frame)
         rate, visible = (values[table.evaluated][inside].mean() for values in (table.rate, table.visible))

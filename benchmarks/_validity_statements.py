@@ -18,18 +18,7 @@ import numpy as np
 
 from _shares import UNTOLD
 from _validity_counts import Told, outside
-from _validity_worlds import (
-    CALIBRATED,
-    KINDS,
-    LEARNED_FROM,
-    PLANTED,
-    VISIBLE,
-    WORLDS,
-    Rows,
-    drawn,
-    population,
-    rows_in,
-)
+from _validity_worlds import CALIBRATED, KINDS, LEARNED_FROM, PLANTED, VISIBLE, WORLDS, Rows, drawn, population, rows_in
 from miscal.base.folds import assign_folds
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.metrics import METRICS, measure_ece, measure_gap, measure_smece
@@ -43,16 +32,15 @@ from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
 from miscal.estimators.estimate import regimes_of
 from miscal.evidence.anytime import running_interval, unit_sums
-from miscal.evidence.certificates import certificate
+from miscal.evidence.certificates import certificate, drift
 from miscal.evidence.conditional import outcome_given_confidence, rare_values_warning
-from miscal.evidence.drift import drift
 from miscal.evidence.kernel_score import smoothed_residuals
 from miscal.evidence.settings import EvidenceSettings
 from miscal.findings import EPSILON
 from miscal.findings.conditions import Frame
 from miscal.findings.decisions import Thresholds, decide
 from miscal.findings.judging import judge
-from miscal.findings.ledger import LEDGER_DEFAULTS, Groups, SequentialField, find, named_groups
+from miscal.findings.ledger import LEDGER_DEFAULTS, Groups, find, named_groups
 from miscal.findings.ledger.groups import error_shares
 from miscal.findings.ledger.sizes import hidden_interval
 
@@ -299,21 +287,18 @@ def true_errors(world: str, kind: str) -> dict[str, float]:
 
 
 def findings(asked: Asked) -> Told:
-    """The ledger over named groups and the ends of the field: any finding, and the intervals of all candidates.
+    """The ledger over named groups: any finding, and the intervals of all candidates.
 
     Intervals take E[y | f] as known, so that they are held against the mean of the rates less E[y | f] as learned; and,
     which they do not promise, against the true hidden part.
     """
     rows, told = asked.rows, Told()
     groups, n = named_groups(rows.columns), len(rows.correct)
-    witnesses = LabelledRows(
-        rows.correct, rows.confidence, asked.expected, hidden=rows.hidden, row=np.arange(n), design=asked.design
-    )
-    order = SequentialField(rows.hidden, np.zeros(n, int) if asked.block is None else asked.block)
-    found = find(witnesses, groups, field=order, seed=asked.seed)
+    witnesses = LabelledRows(rows.correct, rows.confidence, asked.expected, row=np.arange(n), design=asked.design)
+    found = find(witnesses, groups, seed=asked.seed)
     least = min((one.p_adjusted for one in found.findings), default=1.0)
     told.p_value("findings", least, asked.nothing_hidden)
-    frame = Frame(n, rows.columns, hidden=order.hidden, block=order.block, row=witnesses.row)
+    frame = Frame(n, rows.columns)
     chosen = [(one.hidden.interval, one.condition.rows(frame)) for one in (*found.findings, *found.accounted)]
     for name, intervals in (("findings", chosen), ("candidates", candidate_intervals(asked, groups))):
         told.misses[f"{name}: intervals"] = missed(intervals, rows.rate - asked.expected, rows.weight)
@@ -331,8 +316,7 @@ def missed(
 def candidate_intervals(asked: Asked, groups: Groups) -> list[tuple[tuple[float, float], np.ndarray]]:
     """Interval and rows of every named group, as if it had been found."""
     rows, expected = asked.rows, asked.expected
-    for_groups = 1 - LEDGER_DEFAULTS.cut_share_of_error
-    levels = LEDGER_DEFAULTS.significance * for_groups * error_shares(groups.kinds)
+    levels = LEDGER_DEFAULTS.significance * error_shares(groups.kinds)
     found = []
     for place, level in enumerate(levels.tolist()):
         inside = groups.rows(place)
@@ -428,11 +412,7 @@ STATEMENTS: dict[str, Callable[[Asked], Told]] = {
     "smooth error": smooth_error,
     "errors": errors,
 }
-KINDS_OF = {
-    "smooth error": (CALIBRATED,),
-    "errors": (CALIBRATED, PLANTED),
-    "hidden tests": (CALIBRATED, VISIBLE),
-}
+KINDS_OF = {"smooth error": (CALIBRATED,), "errors": (CALIBRATED, PLANTED), "hidden tests": (CALIBRATED, VISIBLE)}
 """Kinds of draws of which a set is asked, where not all."""
 OF_EVIDENCE = ("certificates", "hidden tests", "residuals", "findings")
 """Sets to which it matters which rows are evaluated."""

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -29,8 +28,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from _measure import INTERVAL, _proportional_mb, _tree, apart
-from _scaling_cells import _write_world
+from _measure import apart, measured, write_planted
 from miscal.calibration.calibrators import logit
 
 CASES = {
@@ -75,24 +73,9 @@ IMPORTS = {
 """What imports, by name; `a run` imports what a run has imported, in the same order."""
 
 
-def waited(command: list[str], src: Path | None) -> dict[str, float]:
-    """Run a command; return seconds until its first line and its end, processor seconds, and its largest memory."""
-    environment = os.environ if src is None else {**os.environ, "PYTHONPATH": str(src)}
-    start, peak, first = time.perf_counter(), 0.0, float("nan")
-    with tempfile.TemporaryFile("w+") as said:
-        process = subprocess.Popen(command, stdout=said, stderr=subprocess.DEVNULL, env=environment)
-        while (ended := os.wait4(process.pid, os.WNOHANG))[0] == 0:
-            if first != first and os.fstat(said.fileno()).st_size:
-                first = time.perf_counter() - start
-            peak = max(peak, sum(map(_proportional_mb, _tree(process.pid))))
-            time.sleep(INTERVAL)
-        seconds = time.perf_counter() - start
-    process.returncode = os.waitstatus_to_exitcode(ended[1])
-    if process.returncode:
-        raise SystemExit(f"{' '.join(command)} ended with {process.returncode}")
-    used = ended[2]
-    return {"first": min(first, seconds) if first == first else seconds, "all": seconds,
-            "cpu": used.ru_utime + used.ru_stime, "mb": peak}  # fmt: skip
+def environment(src: Path | None) -> dict[str, str]:
+    """Variables of a process that imports from a src folder."""
+    return {**os.environ, "PYTHONPATH": str(src)} if src else dict(os.environ)
 
 
 def peer(data: Path, x: Path | None, probability: str, event: str, settings: int) -> tuple[float, float]:
@@ -136,7 +119,7 @@ def cases(folder: Path, data: Path | None, only: list[str] | None) -> Iterator[t
     for name, (n, d) in CASES.items():
         if only is None or any(part in name for part in only):
             rows, x = folder / f"{n}_{d}.parquet", folder / f"{n}_{d}.npy"
-            apart(_write_world, rows, x, n, d)
+            apart(write_planted, rows, x, n, d)
             yield name, rows, x, "confidence", "correct"
     for name, (file, probability, event) in TABLES.items() if data is not None else ():
         if only is None or any(part in name for part in only):
@@ -145,23 +128,16 @@ def cases(folder: Path, data: Path | None, only: list[str] | None) -> Iterator[t
 
 def imports(src: Path | None) -> Iterator[tuple[str, float]]:
     """Return the processor seconds of each process that imports."""
-    environment = os.environ if src is None else {**os.environ, "PYTHONPATH": str(src)}
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": environment}
     with tempfile.TemporaryDirectory() as folder:
         rng, n = np.random.default_rng(0), 300
         f, kind = rng.uniform(0.2, 0.8, n), rng.choice(list("abc"), n)
         rows = {"confidence": f, "correct": (rng.random(n) < f).astype(int), "kind": kind, "x": rng.normal(size=n)}
         files = [str(Path(folder) / name) for name in ("rows.parquet", "run", "modules.txt")]
         pl.DataFrame(rows).write_parquet(files[0])
-        subprocess.run([sys.executable, "-c", RUN, *files], check=True, **quiet)
+        measured(sys.executable, "-c", RUN, *files, environment=environment(src))
         for name, program in IMPORTS.items():
-            used = []
-            for _ in range(STARTS):
-                process = subprocess.Popen([sys.executable, "-c", program, *files], **quiet)
-                _, status, usage = os.wait4(process.pid, 0)
-                process.returncode = os.waitstatus_to_exitcode(status)
-                used.append(usage.ru_utime + usage.ru_stime)
-            yield name, min(used)
+            command = (sys.executable, "-c", program, *files)
+            yield name, min(measured(*command, environment=environment(src)).cpu_seconds for _ in range(STARTS))
 
 
 def show_imports(before: Path | None) -> None:
@@ -197,19 +173,17 @@ def main() -> None:
             )
             kinds = {"now": (None, [])} | ({"quick": (None, ["--quick"])} if asked.quick else {})
             kinds |= {"before": (asked.before, [])} if asked.before else {}
-            best: dict[str, dict[str, float]] = {}
-            for _ in range(asked.repeats):
-                for kind, (src, more) in kinds.items():
-                    command = [sys.executable, "-m", "miscal", "discover", str(data), *columns, *more]
-                    used = waited([*command, "--out", str(folder / "run"), "--overwrite"], src)
-                    known = best.setdefault(kind, used)
-                    best[kind] = {key: min(value, used[key]) for key, value in known.items()}
-            for kind, used in best.items():
-                numbers = f"{used['first']:>8.1f} {used['all']:>8.1f} {used['cpu']:>8.1f} {used['mb']:>7,.0f}"
-                print(f"{name:<24} {kind:<8} {numbers}", flush=True)
+            told: dict[str, list[tuple[float, ...]]] = {}
+            for kind, (src, more) in asked.repeats * list(kinds.items()):
+                command = [sys.executable, "-m", "miscal", "discover", str(data), *columns, *more]
+                used = measured(*command, "--out", folder / "run", "--overwrite", environment=environment(src))
+                told.setdefault(kind, []).append((used.first, used.seconds, used.cpu_seconds, used.peak_mb))
+            best = {kind: np.min(several, axis=0) for kind, several in told.items()}
+            for kind, (first, whole, cpu, megabytes) in best.items():
+                print(f"{name:<24} {kind:<8} {first:>8.1f} {whole:>8.1f} {cpu:>8.1f} {megabytes:>7,.0f}", flush=True)
             if asked.settings:
                 whole, fits = apart(peer, data, x, probability, event, asked.settings)
-                print(f"{name:<24} {'peer':<8} {'':>8} {whole:>8.1f}   (ratio {best['now']['all'] / whole:.1f})")
+                print(f"{name:<24} {'peer':<8} {'':>8} {whole:>8.1f}   (ratio {best['now'][1] / whole:.1f})")
                 print(f"{name:<24} {'3 fits':<8} {'':>8} {fits:>8.1f}", flush=True)
 
 

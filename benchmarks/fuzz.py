@@ -9,14 +9,16 @@ anywhere. Saved models and runs get their checksums renewed after the edit, as s
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
 import sys
 import tempfile
 import time
 import warnings
 from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
+from functools import lru_cache
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -35,41 +37,6 @@ GROUPS = {
 }  # fmt: skip
 
 
-def fuzz(target: Target, seconds: float, number: int) -> None:
-    """Try a target for so long, and tell of every batch."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        begun = time.monotonic()
-
-        @seed(number)
-        @settings(
-            max_examples=BATCH, deadline=None, database=None, phases=[Phase.generate],
-            suppress_health_check=list(HealthCheck),
-        )  # fmt: skip
-        @given(target.inputs)
-        def batch(drawn: Any) -> None:
-            if time.monotonic() < end:
-                target.try_one(drawn)
-
-        print(json.dumps({"name": target.name, "begun": number}), flush=True)
-        batch()
-        told = {name: getattr(target, name) for name in ("name", "examples", "refused", "failures", "first")}
-        print(json.dumps(told | {"seconds": time.monotonic() - begun}), flush=True)
-        target.examples = target.refused = 0
-        target.failures, target.first = Counter(), {}
-        number += 1
-
-
-def work(group: str, left: dict[str, float], number: int) -> None:
-    """Fuzz the targets of a group, in a process of their own: a library written in Rust may end it."""
-    warnings.simplefilter("ignore")
-    with tempfile.TemporaryDirectory() as name:
-        targets = GROUPS[group](Path(name))
-        print(json.dumps({"targets": [target.name for target in targets]}), flush=True)
-        for target in targets:
-            fuzz(target, left.get(target.name, left["*"] / len(targets)), number)
-
-
 @dataclass
 class Result:
     """What is known of a target."""
@@ -80,40 +47,61 @@ class Result:
     first: dict[str, str] = field(default_factory=dict)
 
 
-def supervise(group: str, seconds: float, number: int) -> dict[str, Result]:
-    """Run a group until the time of each target is spent, again after a process that ended."""
-    left: dict[str, float] = {"*": seconds}
-    results: dict[str, Result] = {}
-    while True:
-        command = [sys.executable, __file__, "--group", group, "--left", json.dumps(left), "--seed", str(number)]
-        process = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        now = ""
-        for line in process.stdout.splitlines():
-            now, number = _take(json.loads(line), results, left, now, number)
-        if process.returncode == 0:
-            return results
-        key = f"the process ended by signal {-process.returncode}"
-        results[now].failures[key] += 1
-        results[now].first.setdefault(key, f"with seed {number}")
-        number += 1
+@lru_cache(maxsize=1)
+def targets_of(group: str, folder: str) -> dict[str, Target]:
+    """Targets of a group by name, made once in each process."""
+    warnings.simplefilter("ignore")
+    return {target.name: target for target in GROUPS[group](Path(tempfile.mkdtemp(dir=folder)))}
 
 
-def _take(told: dict[str, Any], results: dict[str, Result], left: dict[str, float], now: str, number: int) -> tuple:
-    """Take up what a process tells; return the target and the seed that it is at."""
-    if "targets" in told:
-        for name in told["targets"]:
-            results.setdefault(name, Result())
-            left.setdefault(name, left["*"] / len(told["targets"]))
-        return now, number
-    if "begun" in told:
-        return told["name"], told["begun"]
-    result = results[told["name"]]
-    left[told["name"]] -= told["seconds"]
-    result.examples += told["examples"]
-    result.refused += told["refused"]
-    result.failures.update(told["failures"])
-    result.first = told["first"] | result.first
-    return now, number
+def names_of(group: str, folder: str) -> list[str]:
+    """Names of the targets of a group."""
+    return list(targets_of(group, folder))
+
+
+def batch(group: str, folder: str, name: str, number: int, seconds: float) -> Result:
+    """Try a hundred inputs of a target, or as many as there is time for."""
+    target, end = targets_of(group, folder)[name], time.monotonic() + seconds
+    target.examples = target.refused = 0
+    target.failures, target.first = Counter(), {}
+
+    @seed(number)
+    @settings(
+        max_examples=BATCH, deadline=None, database=None, phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
+    @given(target.inputs)
+    def tried(drawn: Any) -> None:
+        if time.monotonic() < end:
+            target.try_one(drawn)
+
+    tried()
+    return Result(target.examples, target.refused, target.failures, target.first)
+
+
+def fuzz(group: str, seconds: float, number: int) -> dict[str, Result]:
+    """Fuzz the targets of a group in another process, a new one after each that ends: libraries written in Rust may."""
+    context = get_context("spawn")
+    with tempfile.TemporaryDirectory() as folder:
+        pool = ProcessPoolExecutor(1, mp_context=context)
+        results = {name: Result() for name in pool.submit(names_of, group, folder).result()}
+        for name, result in results.items():
+            end = time.monotonic() + seconds / len(results)
+            while (left := end - time.monotonic()) > 0:
+                try:
+                    told = pool.submit(batch, group, folder, name, number, left).result()
+                except BrokenProcessPool:
+                    pool = ProcessPoolExecutor(1, mp_context=context)
+                    told = Result(
+                        failures=Counter(["the process ended"]), first={"the process ended": f"seed {number}"}
+                    )
+                result.examples += told.examples
+                result.refused += told.refused
+                result.failures.update(told.failures)
+                result.first = told.first | result.first
+                number += 1
+        pool.shutdown()
+    return results
 
 
 def main() -> int:
@@ -122,16 +110,11 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=1.0, help="for each of the six groups")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--csv", type=Path, metavar="DIR", help="folder to write the printed table to, as fuzz.csv")
-    parser.add_argument("--group", choices=GROUPS, help=argparse.SUPPRESS)
-    parser.add_argument("--left", help=argparse.SUPPRESS)
     args = parser.parse_args()
-    if args.group:
-        work(args.group, json.loads(args.left), args.seed)
-        return 0
     print(f"{'reader':26}{'examples':>10}{'refused':>10}{'failures':>10}", flush=True)
     told = []
     for group in GROUPS:
-        for name, found in supervise(group, 60 * args.minutes, args.seed).items():
+        for name, found in fuzz(group, 60 * args.minutes, args.seed).items():
             failed = sum(found.failures.values())
             kinds = [(count, f"{key}: {found.first[key]}") for key, count in found.failures.most_common()]
             print(f"{name:26}{found.examples:10,}{found.refused:10,}{failed:10,}", flush=True)

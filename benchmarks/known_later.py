@@ -1,6 +1,6 @@
 """How often columns that are known only after the outcome are named, and how often columns without a leak are.
 
-    python benchmarks/known_later.py [--tables 50] [--nothing 1000] [--jobs 1]
+    python benchmarks/known_later.py [--draws 50] [--jobs 1]
 
 Each table has five honest columns (a category, two numbers of which one has blanks, a date, a count), of which the
 outcome depends beyond the probability, 300 to 5,000 rows, and an event of 5 to 50 %. One of twelve kinds of leak is
@@ -13,17 +13,16 @@ Targets: named in at least 95 % of all tables with a leak, an alarm in at most 1
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable
 
 import numpy as np
 import polars as pl
 from scipy.special import expit, logit
 
-from _script import limit_threads, options, results, show, target
+from _shares import FOUND, Question, ask
+from _validity_counts import Told
 from miscal.data.readers import read_triples
 
-FIELDS = ("kind", "draw")
 NOTHING = "nothing"
 DAY = np.timedelta64(1, "D")
 Columns = dict[str, np.ndarray]
@@ -128,48 +127,24 @@ def honest(draw: int, kind: str) -> tuple[Columns, np.ndarray, np.random.Generat
     return columns | {"p": expit(seen), "event": y}, y, rng
 
 
-def one(kind: str, draw: int) -> dict:
-    """Read one table; the columns that are named."""
-    limit_threads()
+def leaks(kind: str, _: int, draw: int) -> Told:
+    """Read a table: are the columns of its leak named, and no other; is there an alarm where there is none?"""
     columns, y, rng = honest(draw, kind)
     leak = {} if kind == NOTHING else LEAKS[kind](y, rng)
     order = rng.permutation(len(names := [*columns, *leak]))
-    table = pl.DataFrame(columns | leak).select([names[place] for place in order])
-    start = time.perf_counter()
-    read = read_triples(table, probability="p", event="event")
-    seconds = time.perf_counter() - start
-    found = {one["name"]: one["leak_by"] for one in read.source["read_columns"] if one["leak"] is not None}
-    notes = [note for note in read.notes if "known only later" in note]
-    found |= {name: "note" for note in notes for name in names if repr(name) in note}
-    named = bool(set(found) & set(leak)) and set(found) <= set(leak)
-    return {
-        "kind": kind, "draw": draw, "seconds": seconds, "rows": len(y), "events": int(y.sum()), "found": found,
-        "named": named, "all": set(found) == set(leak),
-    }  # fmt: skip
+    read = read_triples(pl.DataFrame(columns | leak).select([names[k] for k in order]), probability="p", event="event")
+    found = {one["name"] for one in read.source["read_columns"] if one["leak"] is not None}
+    found |= {name for note in read.notes if "known only later" in note for name in names if repr(name) in note}
+    if kind == NOTHING:
+        return Told(misses={"alarm": bool(found)})
+    named = bool(found & set(leak)) and found <= set(leak)
+    return Told(misses={f"named{FOUND}": named, f"all its columns{FOUND}": found == set(leak)})
 
 
-def main() -> int:
-    """Run and print; 1 if a target is missed."""
-    args = options(__doc__, "known_later", tables=50, nothing=1_000).parse_args()
-    keys = [(kind, draw) for kind in LEAKS for draw in range(args.tables)]
-    store = results(args, FIELDS, [*keys, *((NOTHING, draw) for draw in range(args.nothing))], one)
-    rows, named = [], []
-    for kind in LEAKS:
-        of = store.of((kind, draw) for draw in range(args.tables))
-        named += [one["named"] for one in of]
-        by = sorted({by for one in of for by in one["found"].values()})
-        rows.append([kind, len(of), *(sum(one[what] for one in of) for what in ("named", "all")), ", ".join(by)])
-    head = ["leak", "tables", "named, and no other", "all its columns", "by"]
-    show(args, "known_later", "columns known only after the outcome", head, rows)
-    nothing = store.of((NOTHING, draw) for draw in range(args.nothing))
-    wrong = sum(bool(one["found"]) for one in nothing)
-    show(args, "known_later-nothing", "tables without a leak", ["tables", "alarms"], [[len(nothing), wrong]])
-    met = [
-        target(f"named in {np.mean(named):.1%} of the tables; target: at least 95 %", np.mean(named) >= 0.95),
-        target(f"alarms in {wrong} of {len(nothing)} tables; target: at most 1 %", wrong <= 0.01 * len(nothing)),
-    ]
-    return 0 if all(met) else 1
-
+QUESTIONS = {
+    "leaks": Question(leaks, tuple(LEAKS), (0,), 50, together=10, least={f"named{FOUND}": {"": 0.95}}),
+    "no leaks": Question(leaks, (NOTHING,), (0,), 1_000, level=0.01, together=50),
+}
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(ask(__doc__, "known_later", QUESTIONS))

@@ -1,6 +1,6 @@
 """Is a pair of values among ten columns named, alone, and corrected, by each way in; and what does it cost?
 
-    python benchmarks/pairs.py [--worlds 5x100000 10x100000] [--ways scan quick discover] [--draws 1]
+    python benchmarks/pairs.py [--worlds scan "quick, 5x100000"] [--draws 1]
 
 Ten columns of so many levels each, of equal shares; the probability is calibrated but for the rows of one pair of
 levels, of which the event is 12 points more likely. `scan` must name it in every world, `discover` and `--quick` in
@@ -16,11 +16,13 @@ import polars as pl
 from scipy.special import expit
 
 import miscal
-from _script import limit_threads, options, results, show, target
+from _shares import FOUND, Question, ask
+from _validity_counts import Told
 
-WORLDS = ("5x100000", "10x100000", "10x1000000", "8x100000", "10x400000")
-WAYS = ("scan", "quick", "discover")
-OFF, NEAR, LEAST = 0.12, 0.03, 100_000
+SIZES = ("5x100000", "10x100000", "10x1000000", "8x100000", "10x400000")
+OFF, NEAR, LEAST = 0.12, 0.03, "x100000"
+WORLDS = tuple(f"{way}, {size}" for way in ("scan", "quick", "discover") for size in SIZES
+               if way == "scan" or size.endswith(LEAST))  # fmt: skip
 
 
 def table(levels: int, n: int, seed: int) -> tuple[pl.DataFrame, np.ndarray]:
@@ -34,10 +36,10 @@ def table(levels: int, n: int, seed: int) -> tuple[pl.DataFrame, np.ndarray]:
     return pl.DataFrame({"risk": risk, "late": late.astype(int), **columns}), inside
 
 
-def one_call(world: str, way: str, seed: int) -> dict:
+def named(world: str, _: int, seed: int) -> Told:
     """Look at one table one way."""
-    limit_threads()
-    levels, n = map(int, world.split("x"))
+    way, size = world.split(", ")
+    levels, n = map(int, size.split("x"))
     frame, inside = table(levels, n, seed)
     start, clock = time.process_time(), time.perf_counter()
     if way == "scan":
@@ -45,34 +47,19 @@ def one_call(world: str, way: str, seed: int) -> dict:
     else:
         ledger = miscal.discover(frame, probability="risk", event="late", group="none", quick=way == "quick").summary
     seconds, clock = time.process_time() - start, time.perf_counter() - clock
-    named = [one.description for one in ledger.findings]
     pair = [one for one in ledger.findings if set(one.columns) == {"c2", "c7"}]
     truth = (frame["risk"].to_numpy()[inside] + OFF).mean()
     off = abs(pair[0].corrected - truth) if pair else 1.0
-    alone = bool(pair) and len(named) == 1
-    known = {"named": named, "alone": alone, "off": float(off), "seconds": seconds, "clock": clock}
-    return {"world": world, "way": way, "seed": seed, **known}
+    seen = {"named alone": bool(pair) and len(ledger.findings) == 1, "within .03": off <= NEAR}
+    return Told(misses={f"{name}{FOUND}": was for name, was in seen.items()},
+                means={"off by": off, "processor s": seconds, "clock s": clock})  # fmt: skip
 
 
-def main() -> None:
-    parser = options(__doc__, "pairs", draws=1)
-    parser.add_argument("--worlds", nargs="+", default=list(WORLDS))
-    parser.add_argument("--ways", nargs="+", default=list(WAYS), choices=WAYS)
-    args = parser.parse_args()
-    asked = [(w, way) for w in args.worlds for way in args.ways if way == "scan" or int(w.split("x")[1]) <= LEAST]
-    keys = [(*one, seed) for one in asked for seed in range(args.draws)]
-    store = results(args, ("world", "way", "seed"), keys, one_call)
-    shown, met = [], []
-    for world, way in asked:
-        own = [store[world, way, seed] for seed in range(args.draws)]
-        alone, near = sum(one["alone"] for one in own), sum(one["off"] <= NEAR for one in own)
-        met.append(alone == near == len(own))
-        off, seconds, clock = (np.mean([one[name] for one in own]) for name in ("off", "seconds", "clock"))
-        shown.append([world, way, len(own), alone, near, f"{off:.3f}", f"{seconds:.1f}", f"{clock:.1f}"])
-    head = ["levels x rows", "way", "draws", "named alone", "within .03", "off by", "processor s", "clock s"]
-    show(args, "pairs", "a pair of values 12 points off, among ten columns", head, shown)
-    sys.exit(not target("named alone, and corrected within 3 points, everywhere", all(met)))
-
+QUESTIONS = {
+    "pairs": Question(
+        named, WORLDS, (0,), 1, least={f"{name}{FOUND}": {"": 1.0} for name in ("named alone", "within .03")}
+    )
+}
 
 if __name__ == "__main__":
-    main()
+    sys.exit(ask(__doc__, "pairs", QUESTIONS))

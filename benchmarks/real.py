@@ -1,8 +1,8 @@
-"""How good is the correction beside others, on real sets and where the truth is known?
+"""How good is the correction beside others, and do findings hold, on real sets and where the truth is known?
 
     python benchmarks/real.py --only sets --data DIR [--sets mmlu/] [--methods ridge auto] [--draws 3] [--jobs 2]
 
-Every method of a question learns from the same rows and is judged on rows that it has not seen; losses are paired by
+In a comparison every method learns from the same rows and is judged on rows that it has not seen; losses are paired by
 row. The best peer of a set is chosen by its loss, in hindsight. Targets: ours is ahead of it on average, and on no set
 behind it by more than the tolerance, by a paired test at 5 %, adjusted by Holm over the sets.
 
@@ -11,25 +11,36 @@ behind it by more than the tolerance, by a paired test at 5 %, adjusted by Holm 
     columns         log loss with the columns of a table (_column_sets.py), beside tuned trees and MCGrad
     worlds          mean squared error of the field, in 1e-4, and r, where the truth is known (_worlds.py)
     planted errors  root mean squared error in points, of errors planted in columns (_planted_errors.py)
+    classifiers     log loss and Brier score of classifiers of two, and of several classes (_classifiers.py)
+    later rows      log loss on rows that came later (_later_rows.py)
+
+The others count what is wrong, by sets, with the targets of `nothing.py` (_real_findings.py): findings beside a scan of
+values, findings of a half in the other half, before and after the correction, and claims of some rows by the others.
 """
 
 from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
+import _classifiers as classifiers
 import _column_peers as peers
 import _column_sets as columns
+import _later_rows as later
+import _real_findings as findings
 from _column_peers import Table
 from _data import read_set, set_names
-from _duels import Duel, compare
+from _duels import Duel
 from _findings import gap_found, hidden_limit, recovery
+from _ledger import ledger_sets
 from _planted_errors import WORLDS as PLANTED
 from _planted_errors import draw_world
 from _script import fitted
+from _shares import Question, ask
 from _worlds import WORLDS
 from baselines import METHODS
 from miscal.calibration.metrics import log_losses, smece
@@ -45,11 +56,10 @@ def sets(folder: Path | None, name: str, _: int, seed: int, method: str) -> dict
     data = read_set(folder, name)
     split = data.split(seed)
     test = split == "test"
-    given = data.X, data.confidence, data.correct, ~test, seed, split, data.metadata
-    beside = {column: values[test] for column, values in data.metadata.items()}
+    given = data.X, data.confidence, data.correct, ~test, seed, split
     model, seconds = fitted(method, *given)
-    y, p = data.correct[test], model.calibrate(data.X[test], data.confidence[test], beside)
-    isotonic = fitted("isotonic", *given)[0].calibrate(data.X[test], data.confidence[test], beside)
+    y, p = data.correct[test], model.calibrate(data.X[test], data.confidence[test])
+    isotonic = fitted("isotonic", *given)[0].calibrate(data.X[test], data.confidence[test])
     record, plain = {"corrected": p}, {"corrected": isotonic}
     return {
         "loss": log_losses(y, p), "brier": float(np.mean((y - p) ** 2)), "smece": smece(y, p),
@@ -95,18 +105,27 @@ def own_last(methods: list[str]) -> list[str]:
     return [*(one for one in methods if one != "auto"), "auto"]
 
 
-DUELS = {
+QUESTIONS = {
     "sets": Duel(sets, set_names, own_last(list(METHODS)), seeds=3, tolerance=0.004),
     "columns": Duel(columns.measured, columns.set_names, columns.METHODS, (6_000,), 3),
     "worlds": Duel(
         worlds, lambda _: list(WORLDS),
-        own_last([one for one in METHODS if one != "paper" and not METHODS[one].reads_metadata]),
+        own_last([one for one in METHODS if one != "paper"]),
         (10_000,), 10, 1.0, QUIET,
     ),
     "planted errors": Duel(
         planted, lambda _: list(PLANTED), ("raw", "mcgrad", "miscal"), (6_000,), 10, 0.2, ("nothing",)
     ),
+    "classifiers": Duel(partial(classifiers.judged, "two"), classifiers.two, classifiers.OF_TWO, (3_000,)),
+    "classifiers of several": Duel(
+        partial(classifiers.judged, "several"), classifiers.several, classifiers.OF_SEVERAL, (3_000,)
+    ),
+    "later rows": Duel(later.later, later.set_names, later.METHODS),
+    "scan of values": Question(findings.beside_scan, ledger_sets, (0,), 1, at_once=True, data=True),
+    "replication": Question(findings.replication, ledger_sets, (0,), 10, level=0.1, at_once=True, data=True),
+    "mending": Question(findings.mending, columns.set_names, (12_000,), 2, level=0.1, at_once=True, data=True),
+    "claims": Question(findings.claims, set_names, (1_000,), 1, data=True),
 }  # fmt: skip
 
 if __name__ == "__main__":
-    sys.exit(compare(__doc__, "real", DUELS))
+    sys.exit(ask(__doc__, "real", QUESTIONS))

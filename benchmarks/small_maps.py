@@ -1,4 +1,4 @@
-"""Which global map to take with few rows: the log loss of each rule's choice on rows that it has not seen.
+"""Which global map to take: the log loss of each rule's choice on other rows, and whether its mean is the rate.
 
     python benchmarks/small_maps.py --data DIR --draws 60 [--jobs 2]
 
@@ -6,23 +6,18 @@ No inputs are needed, but confidences and outcomes alone. Of each set so many ro
 on them in five folds as in a fit, a rule chooses, and its choice, fitted to all of these rows, is judged on the other
 rows of the set. Outcomes are the real ones, or drawn from the confidences ("calibrated"), where nothing can be gained.
 
-The rules for a temperature in place of the confidence as it is: a gain of 0, 0.5, 1, 1.5 or 2 paired standard errors,
-a likelihood ratio at the level of 5 % or 1 % on the rows themselves, or none at all, with a slope that a normal prior
-of standard deviation 0.35 draws to 1 ("shrunken"). Isotonic regression is chosen beside it as in miscal. "now" is what
-miscal does, and "many" its rule of many rows at every size: two standard errors for every map.
+"now" is what miscal does; the others are its rule with another proof of a shift and of Platt's map, in standard errors,
+and "temperature" is a temperature in their place, at two standard errors.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from scipy.special import expit
 
 from _data import read_set, set_names
@@ -33,126 +28,85 @@ from miscal.calibration.metrics import log_losses
 
 FIELDS = ("set", "outcomes", "rows")
 OUTCOMES = ("real", "calibrated")
-STANDARD_ERRORS = (0.0, 0.5, 1.0, 1.5, 2.0)
-LEVELS = {"5 %": 3.84, "1 %": 6.63}
-PRIOR = 0.35
-MANY, NOW, SHRUNKEN = "many", "now", "shrunken"
-RULES = (MANY, NOW, *(f"{k:g} s.e." for k in STANDARD_ERRORS), *(f"ratio, {level}" for level in LEVELS), SHRUNKEN)
+NOW, TEMPERATURE = "now", "temperature"
+PROOFS = (0.5, 0.75, 1.0, 2.0)
+RULES = (NOW, *(f"{k:g} s.e." for k in PROOFS), TEMPERATURE)
 LEAST_REST = 0.3
 """Share of a set that must be left to judge on."""
-LEAST_ROWS, SAME_FROM = 100, 1_000
-"""Rows from which the log loss may not be worse than that of raw confidences, and from which nothing may change."""
+LEAST_ROWS = 100
+"""Rows from which the log loss may not be worse than that of raw confidences."""
 MOST_LOST = 0.0015
 """Log loss that counts as no loss: where nothing can be gained, any choice by the data loses some."""
+MEANS_HELD = 0.9
+"""Share of means that hold the rate: less than 95 %, since the interval is of the rows learned from alone."""
 UNIT = 1e-4
 
 
-@dataclass(frozen=True, eq=False)
-class Learned:
-    """Rows learned from: the loss of each under maps learned from other folds, and what a rule needs beside."""
-
-    losses: dict[str, np.ndarray]
-    log_odds: dict[str, np.ndarray]
-    ratio: float
-    rows: int
-
-    def choice(self, rule: str) -> str:
-        """Name of the map that a rule takes."""
-        proof = proof_of(self.rows)
-        if rule in (MANY, NOW):
-            return simplest(self.losses, standard_errors=proof if rule == NOW else {}, log_odds=self.log_odds)
-        if rule.endswith("s.e."):
-            needed = proof | {"temperature": float(rule.split()[0])}
-            return simplest(self.losses, standard_errors=needed, log_odds=self.log_odds)
-        taken = rule == SHRUNKEN or self.ratio > LEVELS[rule.removeprefix("ratio, ")]
-        first = "temperature" if taken else "identity"
-        losses = {name: self.losses[name] for name in (first, "isotonic")}
-        chosen = simplest(losses, standard_errors=proof, log_odds=self.log_odds)
-        return SHRUNKEN if rule == SHRUNKEN and chosen == "temperature" else chosen
-
-
-def learn(y: np.ndarray, f: np.ndarray) -> Learned:
-    """Cross-fit the maps, as a fit does."""
-    found = crossfit_global_map(y, f, np.arange(len(y)) % 5)
-    fitted = log_losses(y, CALIBRATORS["temperature"]().learn(y, f).apply(f))
-    ratio = 2 * float(np.sum(log_losses(y, f) - fitted))
-    losses = {name: log_losses(y, expit(odds)) for name, odds in found.log_odds.items()}
-    return Learned(losses, found.log_odds, ratio, len(y))
-
-
-def shrunken(y: np.ndarray, f: np.ndarray) -> float:
-    """Slope of most posterior probability, of a normal prior around 1."""
-    odds = logit(f)
-
-    def cost(slope: float) -> float:
-        return float(np.sum(np.logaddexp(0, slope * odds) - y * slope * odds) + (slope - 1) ** 2 / (2 * PRIOR**2))
-
-    return float(minimize_scalar(cost, bounds=(0.0, 10.0), method="bounded").x)
+def chosen_by(rule: str, y: np.ndarray, f: np.ndarray) -> str:
+    """Return the name of the map that a rule takes."""
+    folds = np.arange(len(y)) % 5
+    found = crossfit_global_map(y, f, folds)
+    proof = proof_of(len(y))
+    if rule == NOW:
+        return found.chosen
+    odds = found.log_odds
+    if rule == TEMPERATURE:
+        other = np.zeros(len(y))
+        for k in range(5):
+            inside = folds == k
+            other[inside] = CALIBRATORS[rule]().learn(y[~inside], f[~inside]).apply(f[inside])
+        odds = {"identity": odds["identity"], rule: logit(other), "isotonic": odds["isotonic"]}
+    else:
+        proof |= dict.fromkeys(("shift", "platt"), float(rule.split()[0]))
+    return simplest({name: log_losses(y, expit(z)) for name, z in odds.items()}, None, proof, odds)
 
 
 def one_cell(folder: Path | None, draws: int, name: str, outcomes: str, rows: int) -> dict:
-    """Mean gain over the raw confidences of every rule's choice, and how often miscal leaves them as they are."""
+    """Mean gain over the raw confidences of every rule's choice, and how often its mean holds the rate."""
     limit_threads()
     start, data = time.perf_counter(), read_set(folder, name)
+    f, rate = data.confidence, data.correct if outcomes == "real" else data.confidence
     gains: dict[str, list[float]] = {rule: [] for rule in RULES}
-    kept = 0
+    held: dict[str, list[bool]] = {rule: [] for rule in RULES}
     for draw in range(draws):
         rng = np.random.default_rng((draw, rows, OUTCOMES.index(outcomes)))
-        f, rate = data.confidence, data.correct if outcomes == "real" else data.confidence
         y = (rng.random(len(f)) < rate).astype(float)
         known = np.zeros(len(f), bool)
         known[rng.choice(len(f), rows, replace=False)] = True
-        learned = learn(y[known], f[known])
-        after = _losses_after(y[known], f[known], f[~known], rate[~known])
+        at, right = f[~known], rate[~known]
+        fitted = {map_: CALIBRATORS[map_]().learn(y[known], f[known]).apply(at) for map_ in (*GLOBAL_MAPS, TEMPERATURE)}
+        loss = {
+            map_: np.mean(right * -np.log(_clip(p)) - (1 - right) * np.log(_clip(1 - p))) for map_, p in fitted.items()
+        }
+        reach = 1.96 * np.sqrt(right.mean() * (1 - right.mean()) / rows)
         for rule in RULES:
-            gains[rule].append(after["identity"] - after[learned.choice(rule)])
-        kept += learned.choice(NOW) == "identity"
+            map_ = chosen_by(rule, y[known], f[known])
+            gains[rule].append(loss["identity"] - loss[map_])
+            held[rule].append(abs(fitted[map_].mean() - right.mean()) <= reach)
     return {
-        "set": name, "outcomes": outcomes, "rows": rows, "seconds": time.perf_counter() - start, "kept": kept / draws,
+        "set": name, "outcomes": outcomes, "rows": rows, "seconds": time.perf_counter() - start,
         "gain": {rule: float(np.mean(values)) for rule, values in gains.items()},
+        "held": {rule: float(np.mean(values)) for rule, values in held.items()},
         "error": paired_gain(np.array(gains[NOW]), np.zeros(draws))[1],
     }  # fmt: skip
 
 
-def _losses_after(y: np.ndarray, f: np.ndarray, at: np.ndarray, rate: np.ndarray) -> dict[str, float]:
-    """Mean log loss of rows at confidences `at`, right at `rate`, under every map fitted to y and f."""
-    corrected = {name: CALIBRATORS[name]().learn(y, f).apply(at) for name in GLOBAL_MAPS}
-    corrected[SHRUNKEN] = expit(shrunken(y, f) * logit(at))
-    right, wrong = np.ones_like(at), np.zeros_like(at)
-    return {
-        name: float(np.mean(rate * log_losses(right, p) + (1 - rate) * log_losses(wrong, p)))
-        for name, p in corrected.items()
-    }
+def _clip(p: np.ndarray) -> np.ndarray:
+    return np.clip(p, UNIT, 1 - UNIT)
 
 
-def mean_gain(cells: list[dict], rule: str, over: str | None = None) -> float:
-    """Mean over sets of what a rule's choice gains over the raw confidences, or over another rule's choice."""
-    return float(np.mean([one["gain"][rule] - (one["gain"][over] if over else 0.0) for one in cells]))
-
-
-def rules_row(kind: str, n: int, cells: list[dict]) -> list:
-    """Row of the table of rules."""
-    over = [f"{mean_gain(cells, rule, MANY) / UNIT:+.1f}" for rule in RULES[1:]]
-    kept = float(np.mean([one["kept"] for one in cells]))
-    return [kind, n, len(cells), f"{kept:.2f}", f"{mean_gain(cells, MANY) / UNIT:.1f}", *over]
-
-
-def worst_row(kind: str, n: int, cells: list[dict]) -> list:
-    """Row of the table of the worst sets."""
-    least = min(cells, key=lambda one: one["gain"][NOW])
-    before = min(one["gain"][MANY] for one in cells)
-    return [kind, n, least["set"], *(f"{x / UNIT:.1f}" for x in (least["gain"][NOW], least["error"], before))]
+def mean_of(cells: list[dict], number: str, rule: str) -> float:
+    """Mean over sets."""
+    return float(np.mean([one[number][rule] for one in cells]))
 
 
 def missed_targets(kind: str, n: int, cells: list[dict]) -> list[str]:
-    """Never worse than the rule of many rows on real sets, the same from 1,000 rows, never clearly worse than raw."""
-    gain, missed = mean_gain(cells, NOW, MANY), []
-    if gain < 0 and (kind == "real" or n >= SAME_FROM):
-        missed.append(f"{n} {kind} rows: worse than the rule of many rows")
-    if n >= SAME_FROM and gain != 0:
-        missed.append(f"{n} {kind} rows: not the rule of many rows")
-    if n >= LEAST_ROWS and mean_gain(cells, NOW) < -MOST_LOST:
+    """Never worse than raw confidences, and the mean of what is corrected is the rate."""
+    missed = []
+    if n >= LEAST_ROWS and mean_of(cells, "gain", NOW) < -MOST_LOST:
         missed.append(f"{n} {kind} rows: worse than raw on average")
+    if n >= LEAST_ROWS and mean_of(cells, "held", NOW) < MEANS_HELD:
+        missed.append(f"{n} {kind} rows: the mean is off")
     # three standard errors of the draws: some two hundred sets and sizes are looked at
     lost = [one["set"] for one in cells if n >= LEAST_ROWS and one["gain"][NOW] < -MOST_LOST - 3 * one["error"]]
     return missed + [f"{n} {kind} rows of {name}: worse than raw" for name in lost]
@@ -161,22 +115,27 @@ def missed_targets(kind: str, n: int, cells: list[dict]) -> list[str]:
 def main() -> None:
     """Subsample, choose, judge, and compare with the targets."""
     parser = options(__doc__, "small_maps", data="folder of real sets; default: the demo data", draws=60,
-                     rows=[50, 100, 200, 300, 500, 1_000, 2_000])  # fmt: skip
-    args: argparse.Namespace = parser.parse_args()
+                     rows=[100, 200, 300, 500, 1_000, 2_000])  # fmt: skip
+    args = parser.parse_args()
     names = set_names(args.data)
     most = {name: (1 - LEAST_REST) * len(read_set(args.data, name).correct) for name in names}
     keys = [(name, kind, n) for name in names for kind in OUTCOMES for n in args.rows if n <= most[name]]
     store = results(args, FIELDS, keys, partial(one_cell, args.data, args.draws))
     groups = {
-        (kind, n): store.of([key for key in keys if key[1:] == (kind, n)]) for kind in OUTCOMES for n in args.rows
+        (kind, n): cells
+        for kind in OUTCOMES
+        for n in args.rows
+        if (cells := store.of([key for key in keys if key[1:] == (kind, n)]))
     }
-    groups = {key: cells for key, cells in groups.items() if cells}
-    head = ["outcomes", "rows", "sets", "left as it is", "many, over raw", *RULES[1:]]
-    title = "log loss saved, in 1e-4: the rule of many rows over raw, and each rule over that one"
-    show(args, "small_maps", title, head, [rules_row(*key, cells) for key, cells in groups.items()])
-    head = ["outcomes", "rows", "worst set", "now, over raw", "its error", "many, on its worst set"]
-    title = "log loss saved on the worst set, in 1e-4"
-    show(args, "small_maps-worst", title, head, [worst_row(*key, cells) for key, cells in groups.items()])
+    for name, number, title, written in (
+        ("small_maps", "gain", "log loss saved over raw confidences, in 1e-4", lambda x: f"{x / UNIT:+.1f}"),
+        ("small_maps-means", "held", "means that are the rate, within its interval", lambda x: f"{x:.3f}"),
+    ):
+        rows = [
+            [*key, len(cells), *(written(mean_of(cells, number, rule)) for rule in RULES)]
+            for key, cells in groups.items()
+        ]
+        show(args, name, title, ["outcomes", "rows", "sets", *RULES], rows)
     missed = [line for key, cells in groups.items() for line in missed_targets(*key, cells)]
     sys.exit(not target(f"cells that miss a target: {'; '.join(missed) or 'none'}", not missed))
 

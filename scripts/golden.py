@@ -183,13 +183,13 @@ def embeddings(run: Commands) -> None:
     table.drop("x_0", "x_1", "x_2", "x_3").write_parquet("data.parquet")
     X = table.select("x_0", "x_1", "x_2", "x_3").to_numpy()
     np.save("data.npy", np.hstack([X, np.random.default_rng(9).normal(size=(600, 8))]).astype(np.float32))
-    inputs = ("--embeddings", "data.npy", "--embedding-rows", "row")
-    run("discover", "discover", "data.parquet", "--out", "run", "--metadata", "kind", *inputs[:2], *DISCOVER)
+    inputs = ("--embeddings", "data.npy")
+    run("discover", "discover", "data.parquet", "--out", "run", "--metadata", "kind", *inputs, *DISCOVER)
     run("audit", "audit", "run", "--draws", "2", "--seeds", "2")
     run("report", "report", "run")
     run("show", "show", "run", "--by", "kind")
     run("show-markdown", "show", "run", "--by", "kind", "--markdown")
-    run("calibrate", "calibrate", "run/model", "data.parquet", "--out", "corrected.parquet", *inputs[:2])
+    run("calibrate", "calibrate", "run/model", "data.parquet", "--out", "corrected.parquet", *inputs)
 
 
 def texts(run: Commands) -> None:
@@ -219,10 +219,10 @@ def weighted(run: Commands) -> None:
 
 
 def split(run: Commands) -> None:
-    """Answers with test rows of their own, told as JSON; findings by the false discovery rate."""
+    """Answers with test rows of their own, told as JSON."""
     table = answers(700, 5).with_columns(part=pl.Series(["train", "train", "val", "test", "test"] * 140))
     table.write_parquet("data.parquet")
-    run("discover", "discover", "data.parquet", "--out", "run", "--split", "part", "--adjustment", "fdr", *ANSWERS)
+    run("discover", "discover", "data.parquet", "--out", "run", "--split", "part", *ANSWERS)
 
 
 def judge(run: Commands) -> None:

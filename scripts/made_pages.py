@@ -1,7 +1,8 @@
 """Write the pages of the site that code knows best into docs/made: `python scripts/made_pages.py`.
 
-These are the keys and columns of every file, the tables of a study, and the command line. Meanings are taken from
-docstrings: "`key`: meaning", the section Attributes, or a sentence that names ``key``. The build of the site runs this.
+These are the keys and columns of every file, and the command line; the page of a study's tables is copied. Meanings are
+taken from docstrings: "`key`: meaning", the section Attributes, or a sentence that names ``key``. The build of the site
+runs this.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any, get_args, get_type_hints
 import typer.main
 from pydantic import BaseModel
 
+import miscal
 from miscal.cli.app import build
 from miscal.discovery.saved_model import correct_rows
 from miscal.discovery.summary import Summary
@@ -26,9 +28,9 @@ from miscal.runs.audit.audit import Audit
 from miscal.runs.compare.comparison import RunComparison
 from miscal.runs.monitor.document import Monitoring
 from miscal.runs.scan.document import ScanSummary
-from miscal.study.tables import TABLES
 
 FOLDER = Path(__file__).parents[1] / "docs" / "made"
+STUDY = Path(miscal.__file__).parent / "study"
 
 ENTRY = r"(?:(?<=\.)\s+|^)`([a-z_]\w*(?:, \w+)*)`:\s"
 """How a docstring begins to say what a name means."""
@@ -254,20 +256,6 @@ def outputs() -> str:
     return "\n\n".join(found) + "\n"
 
 
-def study_tables() -> str:
-    """Return the page of the tables of a study."""
-    found = [
-        "# Tables of a study",
-        "Made from the code. The tables of `miscal study` lie in `tables/`, as parquet and csv. Numbers are of the "
-        "evaluation rows unless a column says otherwise; an undefined number is empty. Where the plan names a `group`, "
-        "intervals and p-values allow for rows of a group that hang together.",
-    ]
-    for name, one in TABLES.items():
-        rows = [[f"`{column}`", kind, meaning] for column, (kind, meaning) in one.columns.items()]
-        found += [f"## `{name}`", f"A row is {one.about}.", table(["column", "type", "meaning"], rows)]
-    return "\n\n".join(found) + "\n"
-
-
 def commands() -> str:
     """Return the page of the command line."""
     found = ["# Command line", "Made from the code: what `miscal COMMAND --help` says."]
@@ -284,7 +272,11 @@ def _option(one: Any) -> Iterator[str]:
     yield one_line(getattr(one, "help", None) or "")
 
 
-PAGES: dict[str, Callable[[], str]] = {"outputs": outputs, "study-tables": study_tables, "commands": commands}
+PAGES: dict[str, Callable[[], str]] = {
+    "outputs": outputs,
+    "study-tables": (STUDY / "tables.md").read_text,
+    "commands": commands,
+}
 
 
 def write() -> None:

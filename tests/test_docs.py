@@ -254,10 +254,9 @@ def test_every_key_of_a_document_is_explained(made):
     }
 
 
-def test_made_pages_list_every_key_command_and_table(made):
-    outputs, tables, lines = (made.PAGES[name]() for name in ("outputs", "study-tables", "commands"))
+def test_made_pages_list_every_key_and_command(made):
+    outputs, lines = (made.PAGES[name]() for name in ("outputs", "commands"))
     assert all(f"| `{field.alias or name}` |" in outputs for name, field in Summary.model_fields.items())
-    assert all(f"## `{name}`" in tables for name in made.TABLES)
     assert all(f"## miscal {name}\n" in lines for name in typer.main.get_command(build()).commands)
     assert all(line.endswith(" |") for line in outputs.splitlines() if line.startswith("| "))
     assert made.meanings("One.\n\n`a, b`: first; `c` too.\n`c`: last\n    of all.") == {

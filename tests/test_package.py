@@ -175,7 +175,7 @@ def _takes_patterns(name: str) -> bool:
 
 def test_no_name_of_a_file_is_taken_for_a_pattern(trees):
     others = dict(trees)
-    tables = others.pop("base/tables.py")
+    tables = others.pop("base/frames.py")
     calls = [node for node in ast.walk(tables) if isinstance(node, ast.Call) and "_parquet" in ast.unparse(node.func)]
     assert all("glob=False" in ast.unparse(node) for node in calls if ast.unparse(node.func).startswith("pl."))
     assert {path: found for path, tree in others.items() if (found := patterns(tree))} == {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -15,7 +14,6 @@ from miscal.base.errors import InputError
 from miscal.data.triples import Triples
 
 Floats = NDArray[np.float64]
-Metadata = Mapping[str, NDArray]
 
 
 class Baseline(ABC):
@@ -32,8 +30,6 @@ class Baseline(ABC):
         Where it stands in tables: maps of the confidence alone first, miscal's own estimators last.
     reads_inputs : bool
         Whether it uses the inputs x; a map of the confidence alone does not.
-    reads_metadata : bool
-        Whether it uses columns of metadata beside the inputs; the others leave them aside.
     packages : tuple of str
         Modules of other packages that it needs, which ``requirements-bench.lock`` brings.
     settings_ : dict
@@ -43,16 +39,12 @@ class Baseline(ABC):
     name: ClassVar[str]
     place: ClassVar[float] = 50
     reads_inputs: ClassVar[bool] = True
-    reads_metadata: ClassVar[bool] = False
     packages: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self) -> None:
         self.settings_: dict[str, Any] = {}
 
-    def fit(
-        self, X: Any, correct: Any, confidence: Any, *, split: Any = None, metadata: Metadata | None = None,
-        random_state: int = 0,
-    ) -> Self:  # fmt: skip
+    def fit(self, X: Any, correct: Any, confidence: Any, *, split: Any = None, random_state: int = 0) -> Self:
         """Learn from train and validation rows.
 
         Parameters
@@ -62,8 +54,6 @@ class Baseline(ABC):
         confidence : array-like of shape (n,), in [0, 1]
         split : array-like of shape (n,), 'train' or 'val', optional
             By default every tenth row, in random order, is a validation row.
-        metadata : dict of arrays of shape (n,), optional
-            Columns of values by name.
         random_state : int, default 0
 
         Returns
@@ -76,21 +66,19 @@ class Baseline(ABC):
         InputError
             For rows that cannot be used.
         """
-        rows = Triples.of(X, confidence=confidence, correct=correct, split=split, metadata=dict(metadata or {}))
+        rows = Triples.of(X, confidence=confidence, correct=correct, split=split)
         rows = _with_split(rows, random_state)
         self.n_features_in_ = rows.X.shape[1]
         self._fit(rows, random_state)
         return self
 
-    def calibrate(self, X: Any, confidence: Any, metadata: Metadata | None = None) -> Floats:
+    def calibrate(self, X: Any, confidence: Any) -> Floats:
         """Corrected confidences of rows.
 
         Parameters
         ----------
         X : array-like of shape (q, d)
         confidence : array-like of shape (q,), in [0, 1]
-        metadata : dict of arrays of shape (q,), optional
-            Columns of values by name, as given to `fit`.
 
         Returns
         -------
@@ -105,8 +93,7 @@ class Baseline(ABC):
         X = check_features(X, narrow=False)
         if X.shape[1] != self.n_features_in_:
             raise InputError(f"X has {X.shape[1]} columns; {self.name} was fitted to {self.n_features_in_}")
-        more = {"metadata": metadata} if self.reads_metadata else {}
-        return np.clip(self._calibrate(X, check_confidence(confidence), **more), 0.0, 1.0)
+        return np.clip(self._calibrate(X, check_confidence(confidence)), 0.0, 1.0)
 
     def delta(self, X: Any, confidence: Any) -> Floats:
         """Estimate the field of rows; negative where over-confident, positive where under-confident.

@@ -24,7 +24,6 @@ import numpy as np
 
 from miscal.base.arrays import is_frame, numeric
 from miscal.base.checks import check_lengths, check_seed
-from miscal.base.classes import class_column
 from miscal.base.errors import InputError
 from miscal.base.folds import assign_folds, content_order
 from miscal.calibration.labelled_rows import LabelledRows
@@ -40,7 +39,7 @@ from miscal.calibration.metrics import (
     smooth_reliability_curve,
     worst_slice_gap,
 )
-from miscal.calibration.metrics.checked_rows import check_predictions, check_slices
+from miscal.calibration.metrics.checked_rows import check_predictions, check_slices, class_column
 from miscal.data.readers.input_reading import InputReading
 from miscal.data.triples import Triples
 from miscal.estimators.field import MiscalibrationField

@@ -105,8 +105,8 @@ def _hidden(summary: Summary, most: float | None) -> list[str]:
 
 def _findings(summary: Summary, most: int | None) -> list[str]:
     from miscal.base.vocabulary import vocabulary
-    from miscal.discovery.wording import words_of
-    from miscal.report.printed import finding_words
+    from miscal.discovery.answer import words_of
+    from miscal.report.brief import finding_words
 
     if most is None:
         return []

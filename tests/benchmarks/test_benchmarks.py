@@ -86,7 +86,7 @@ def test_holm_stops_at_the_first_that_does_not_pass(script):
 
 
 def test_a_value_that_the_ledger_lacks_is_missed_unless_its_findings_explain_it(script, monkeypatch):
-    sets, rows = script("ledger_sets"), rows_of_three(0.3)
+    sets, rows = script("_real_findings"), rows_of_three(0.3)
     told = sets.compare(rows, "kind", 0)
     assert "kind = law" in told["told"]
     assert told["missed"] == {}
@@ -98,7 +98,7 @@ def test_a_value_that_the_ledger_lacks_is_missed_unless_its_findings_explain_it(
 
 
 def test_strong_findings_of_a_half_hold_in_the_other(script):
-    [found] = script("ledger_replication").replicated(rows_of_three(0.4, n=3_000), 0)
+    [found] = script("_real_findings").replicated(rows_of_three(0.4, n=3_000), 0)
     assert found["description"] == "kind = law"
     assert found["power"] > 0.95
     assert found["holds"]
@@ -106,7 +106,7 @@ def test_strong_findings_of_a_half_hold_in_the_other(script):
 
 @pytest.mark.parametrize("z", [4.01, 4.3, 5.0, 8.0])
 def test_shrinking_is_median_unbiased_given_the_cut(script, z):
-    mu = script("ledger_replication").shrunk(z, 4.0)
+    mu = script("_real_findings").shrunk(z, 4.0)
     assert 0 <= mu < z
     if mu > 0:
         assert norm.sf(z - mu) / norm.sf(4.0 - mu) == pytest.approx(0.5, abs=1e-6)
@@ -133,8 +133,8 @@ def test_a_strong_value_is_found_by_every_finder(script, method):
 
 
 def test_draws_of_a_null_world_are_counted(script):
-    nulls = script("ledger_nulls")
-    records = [nulls.one_table(world, 300, 0, 2) for world in nulls.WORLDS]
-    assert all(record["wrong"] <= record["draws"] == 2 for record in records)
+    nulls = script("_nothing_tables")
+    counts = [nulls.listed(world, 300, 0, 2)["any finding"] for world in nulls.WORLDS]
+    assert all(wrong <= draws == 2 for draws, wrong in counts)
     f, p = nulls.confidence_and_chance("non-monotone", np.zeros(50), np.linspace(-2, 2, 50))
     assert (np.diff(p[np.argsort(f)]) < 0).any()

@@ -153,10 +153,6 @@ def test_zero_and_one_alone_are_moved_by_a_temperature(others, clip):
     np.testing.assert_allclose(turned.predict(1 - ends), 1 - straight.predict(ends), rtol=1e-9)
 
 
-def test_a_temperature_saved_by_an_earlier_version_clips_as_it_did():
-    assert Temperature.from_state({"temperature": np.array(2.0)}).predict([1.0]) == expit(logit([1.0]) / 2)
-
-
 def test_inverted_confidence_is_flattened_not_turned_round():
     f = np.random.default_rng(0).random(2_000)
     y = (np.random.default_rng(1).random(2_000) < 1 - f).astype(float)

@@ -21,7 +21,7 @@ from miscal.calibration.metrics import (
 )
 from miscal.calibration.metrics.inference import p_value_of
 from miscal.calibration.metrics.smooth import smece_of_residuals
-from miscal.evidence.bootstrap import slice_bootstrap
+from miscal.evidence.stability import slice_bootstrap
 
 # --- floor, p-value, interval -------------------------------------------------------------------------------------
 

@@ -9,10 +9,16 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 from miscal.base.errors import InputError
-from miscal.calibration.metrics import heat, smece
+from miscal.calibration.metrics import smece, smooth
 from miscal.calibration.metrics.checked_rows import check_rows, weighted_residuals
-from miscal.calibration.metrics.heat import SMALLEST_SIGMA, bin_residuals, cells_needed, cosine_moments, smoothed
-from miscal.calibration.metrics.smooth import smece_of_residuals
+from miscal.calibration.metrics.smooth import (
+    SMALLEST_SIGMA,
+    bin_residuals,
+    cells_needed,
+    cosine_moments,
+    smece_of_residuals,
+    smoothed,
+)
 
 
 def smece_at(y, f, sigma, weight=None):
@@ -145,13 +151,13 @@ def test_trial_and_value_have_proposal_and_root_between_them(number, trial):
     s, derivative = smoothed(moments, x)
     s = np.maximum(s, 1e-10)
     low, high = min(x, s) - 1e-5, max(x, s) + 1e-5
-    assert low <= heat._power_law_step(x, s, derivative) <= high
+    assert low <= smooth._power_law_step(x, s, derivative) <= high
     assert low <= smece_of_residuals(f, value) <= high
 
 
 def test_the_search_takes_few_trials(monkeypatch):
     trials = []
-    monkeypatch.setattr(heat, "smoothed", lambda m, x, *error: trials.append(len(x)) or smoothed(m, x, *error))
+    monkeypatch.setattr(smooth, "smoothed", lambda m, x, *error: trials.append(len(x)) or smoothed(m, x, *error))
     searches = []
     for number in range(200):
         y, f, weight = case(number)

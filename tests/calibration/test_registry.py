@@ -51,7 +51,7 @@ def test_intervals_of_means_cover_where_one_outcome_is_rare(name, n, rate):
 @pytest.mark.parametrize("name", METRICS)
 def test_the_value_alone_is_the_estimates(name):
     weight = RNG.exponential(size=N)
-    estimate = METRICS[name].estimate(Y, F, sample_weight=weight, n_draws=50)
+    estimate = METRICS[name].estimate(Y, F, sample_weight=weight, n_draws=300)
     assert METRICS[name].value(Y, F, sample_weight=weight) == pytest.approx(estimate.value, abs=1e-9)
     low, high = estimate.interval
     assert low <= estimate.value <= high

@@ -137,7 +137,6 @@ def test_files_that_cannot_be_read(name, tmp_path, capsys):
         (["discover", "data.parquet", "--oot", "run"], "--out"),
         (["discover", "data.parquet"], "--out"),
         (["discover", "data.parquet", "--out", "run", "--device", "gpu"], "'auto', 'cpu', 'cuda'"),
-        (["discover", "data.parquet", "--out", "run", "--min-rows", "0"], "at least 1"),
         (["discover"], "DATA"),
         (["discver"], "discover"),
         (["--verson"], "--version"),

@@ -113,6 +113,14 @@ DIFFERENCES = {
         r"3 of 300 rows hold an unseen category of 'kind': 'art' \(3\); it is taken as blank",
         0,
     ),
+    "unseen sentences": (
+        with_column(
+            kind=pl.format("a sentence that is longer than forty characters, number {}", pl.int_range(pl.len()))
+        ),
+        [],
+        r"unseen category of 'kind': ('[^']{,36}\.\.\. \(1\), ){3}\.\.\. \(300 different\)",
+        0,
+    ),
     "a missing confidence": (
         set_cells("confidence", None),
         [],
@@ -263,34 +271,6 @@ def saved_embeddings(folder, ending, X):
     return path
 
 
-@pytest.mark.parametrize(("format", "ending"), [("parquet", ".npy"), ("csv", ".safetensors"), ("jsonl", ".npy")])
-def test_a_column_may_say_which_row_of_the_embeddings_is_whose(ending, format, calibrate, tmp_path):
-    """Fewer embeddings than rows, in another order: the same values as with one row each."""
-    at = np.random.default_rng(0).integers(20, 80, N)
-    X, data = embedded()[:100], rows().with_columns(pl.Series("x_row", at))
-    if format != "parquet":
-        path = tmp_path / f"rows.{format}"
-        data.write_csv(path) if format == "csv" else data.write_ndjson(path)
-        data = path
-    where = ["--embeddings", saved_embeddings(tmp_path, ending, X), "--embedding-rows", "x_row"]
-    named = calibrate("embeddings", data, *where)
-    assert named.status == 0, named.err
-    each = calibrate("embeddings", rows(), "--embeddings", saved_embeddings(tmp_path, ending, X[at]))
-    assert named.table.equals(each.table)
-
-
-def test_numbers_that_are_no_rows_of_the_embeddings_are_refused_or_left(calibrate, tmp_path):
-    wrong = [-1.0, 100.0, 3.5, None]
-    data = rows().with_columns(pl.Series("x_row", [*wrong, *[7.0] * (N - 4)]))
-    options = ["--embeddings", saved_embeddings(tmp_path, ".npy", embedded()[:100]), "--embedding-rows", "x_row"]
-    refused = calibrate("embeddings", data, *options)
-    assert refused.status == 2
-    assert re.search(r"x_row.*1 of 300 values are missing \(row 3\)", refused.err), refused.err
-    kept = calibrate("embeddings", data, *options, "--on-invalid", "null")
-    reason = "'x_row' is no row number of the embeddings, from 0 to 99"
-    assert kept.table["reason"].to_list()[:5] == [*[reason] * 3, "'x_row' is missing", None]
-
-
 WIDTH, MANY = 192, 600
 BASIS = np.linalg.qr(np.random.default_rng(5).normal(size=(WIDTH, WIDTH)))[0]
 
@@ -359,7 +339,7 @@ def test_what_is_said_of_other_embeddings_does_not_depend_on_pieces(name, wide, 
 
 
 def test_a_model_that_does_not_describe_its_inputs_corrects_and_says_so_in_one_line(wide, calibrate, tmp_path):
-    # as models of earlier versions were saved
+    # as where fewer than 16 rows were learned from
     shutil.copytree(wide, tmp_path / "model")
     replace(load_estimator(wide, beside=BESIDE), inputs=None).save(tmp_path / "model")
     X = drawn(2_000, 1)

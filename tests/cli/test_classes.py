@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import miscal
-from miscal.discovery.wording import words_of
+from miscal.discovery.answer import words_of
 
 from .conftest import run
 

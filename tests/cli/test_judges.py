@@ -8,8 +8,7 @@ import polars as pl
 import pytest
 
 import miscal
-from miscal.evidence.judged_rows import JudgedRows
-from miscal.evidence.prediction_powered import pass_rate
+from miscal.evidence.judged_rows import JudgedRows, pass_rate
 
 from .conftest import run
 

@@ -70,6 +70,20 @@ def test_in_words_each_value_has_a_line_with_its_mark(finished, shown):
     assert "up to one in twenty excludes zero" in ended.out.replace("\n", " ")
 
 
+def test_several_columns_have_a_table_each_in_turn(finished, shown):
+    every = {
+        form: run("show", finished[1], "--by", "subject,x_0", *form) for form in ((), ("--json",), ("--markdown",))
+    }
+    for form, ended in every.items():
+        one, other = (run("show", finished[1], "--by", column, *form).out for column in ("subject", "x_0"))
+        if "--json" in form:
+            assert json.loads(ended.out) == [json.loads(one), json.loads(other)]
+        else:
+            assert ended.out == f"{one}\n{other}"
+    unknown = run("show", finished[1], "--by", "subject,nothing")
+    assert (unknown.status, unknown.out) == (2, "")
+
+
 def test_features_that_name_findings_have_tables_too(finished):
     ended = run("show", finished[1], "--by", "x_0", "--json")
     values = json.loads(ended.out)["values"]

@@ -22,7 +22,7 @@ from miscal.data.encoders import (
     text_encoder,
 )
 from miscal.data.encoders.kinds.category import FEW_CATEGORIES
-from miscal.data.encoders.sentence import default_sentence_model
+from miscal.data.encoders.texts import default_sentence_model
 from miscal.data.readers import read_triples
 from miscal.data.triples import InputLayout
 
@@ -228,7 +228,7 @@ def test_an_encoder_is_one_class_and_its_line(monkeypatch, tmp_path):
 
 
 def test_tf_idf_is_the_choice_where_no_sentence_model_is_there(monkeypatch):
-    for module in ("combined", "sentence"):
+    for module in ("combined", "texts"):
         monkeypatch.setattr(f"miscal.data.encoders.{module}.default_sentence_model", lambda: None)
     assert text_encoder("q").kind == "text-tfidf"
     assert text_encoder("q", model="some/folder").kind == "text-sentence-transformer"

@@ -6,9 +6,8 @@ import pytest
 
 from miscal.base.errors import InputError
 from miscal.data.encoders import encoder_from_state
-from miscal.data.readers import naming_alone, read_triples, reread
+from miscal.data.readers import read_triples, reread
 from miscal.data.readers.new_rows import read_inputs
-from miscal.data.readers.read import options_of
 
 N = 240
 RNG = np.random.default_rng(8)
@@ -129,9 +128,3 @@ def test_the_same_rows_are_read_again(given, tmp_path):
     np.testing.assert_array_equal(again.X, first.X)
     assert list(again.metadata) == list(first.metadata)
     assert again.source["columns"] == first.source["columns"]
-
-
-def test_metadata_of_earlier_runs_only_named():
-    assert options_of({"options": {"metadata": ["topic"], "seed": 1}}) == naming_alone(["topic"], ()) | {
-        "metadata": [], "names_only": ["topic"], "seed": 1,
-    }  # fmt: skip

@@ -9,7 +9,7 @@ from sklearn.metrics import roc_auc_score
 
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.discovery.alarms import DISTANCE, LEAST_EACH, alarms, ranking, say_little
-from miscal.findings.settings import EPSILON, default_epsilon
+from miscal.findings.residuals import EPSILON, default_epsilon
 
 
 def calibrated(n, seed, digits=None):

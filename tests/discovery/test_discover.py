@@ -172,9 +172,7 @@ def test_a_run_in_use_is_refused(found, tmp_path):
         write_run(found, tmp_path / "run")
 
 
-@pytest.mark.parametrize(
-    ("setting", "value"), [("method", "autoo"), ("epsilon", 1.0), ("epsilon", -0.1), ("adjustment", "none")]
-)
+@pytest.mark.parametrize(("setting", "value"), [("method", "autoo"), ("epsilon", 1.0), ("epsilon", -0.1)])
 def test_settings_out_of_range_are_refused(data, setting, value):
     with pytest.raises(InputError, match=setting):
         discover(data, **{setting: value})

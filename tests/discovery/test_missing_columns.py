@@ -142,5 +142,5 @@ def test_the_command_streams_rows_without_the_column(run, ending, tmp_path):
     assert got.equals(load_model(run[0]).correct(new, missing_as_blank="kind"))
 
 
-def test_models_of_before_know_no_costs(run, tmp_path):
+def test_a_model_is_saved_with_the_costs_of_a_column(run):
     assert json.loads((run[0] / "model" / "input" / "config.json").read_text())["content"]["costs"].keys() >= {"kind"}

@@ -62,7 +62,7 @@ def test_rows_outside_the_sample_are_one_fold_and_the_last(found):
 
 
 def test_the_summary_and_the_page_say_so(found):
-    from miscal.report.row_wording import row_words
+    from miscal.report.texts import row_words
 
     assert "The field was learned from 900 of them." in row_words(found.summary).basis
     assert json.loads(found.summary.to_json())["n_sample"] == SIZE

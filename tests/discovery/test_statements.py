@@ -46,20 +46,21 @@ def contradictions(summary):
         low, high = one.conditional.interval
         check(one.p_adjusted <= LEVEL and (low > 0 or high < 0), f"{one.description}: interval and p-value")
         check((one.conditional.value < 0) == (one.sign == "over"), f"{one.description}: sign")
-        low, high = one.before.interval
-        check(low <= one.before.value <= high, f"{one.description}: its number, and the interval of that")
+        low, high = one.hidden.interval
+        check(low <= one.hidden.value <= high, f"{one.description}: its number, and the interval of that")
         together = one.together_with is not None
-        check((low <= 0 <= high) == together, f"{one.description}: it shows by itself or together with another")
-        check(not together or one.together_with <= place, f"{one.description}: together with one below")
-        check(together or (one.before.value < 0) == (one.sign == "over"), f"{one.description}: sign of its number")
+        # a trend is tested along its column, and its number is that of one end
         plain = not isinstance(one.condition, Trend)
-        check(not plain or one.before == one.hidden, f"{one.description}: two numbers of one group")
+        alone = together or (one.hidden.value < 0) == (one.sign == "over")
+        check(not plain or alone, f"{one.description}: sign of its number")
+        check(not plain or (low <= 0 <= high) == together, f"{one.description}: it shows by itself or with another")
+        check(not together or one.together_with <= place, f"{one.description}: together with one below")
         check(one.condition not in seen, f"{one.description}: told twice")
         seen.add(one.condition)
     for one in summary.findings:
         low, high = one.after.interval
         check(low <= one.after.value <= high, f"{one.description}: what is left, and its interval")
-        told = fate_of(one.before, one.after, one.n)
+        told = fate_of(one.hidden, one.after, one.n)
         check(told == (one.fate, one.units_needed and one.units_needed.rows), f"{one.description}: {one.fate}")
     for one in summary.accounted_for:
         same = one.conditional.value is not None and (one.conditional.value < 0) == (one.sign == "over")

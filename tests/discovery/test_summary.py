@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from miscal.base.document import plain
 from miscal.base.errors import CorruptFile, FileError, MismatchError
-from miscal.base.json_values import plain
 from miscal.discovery.summary import SCHEMA_VERSION, Summary, parse_summary, read_summary
 
 SMECE = {"value": 0.1, "interval": [0.05, 0.15], "p_value": 0.01, "floor": 0.03}

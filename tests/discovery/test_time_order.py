@@ -7,16 +7,16 @@ import pytest
 from scipy.special import expit, logit
 
 from miscal.base.errors import InputError
-from miscal.data.periods import BLOCKS, time_blocks
+from miscal.base.folds import BLOCKS, time_blocks
 from miscal.data.readers import read_triples
 from miscal.data.triples import Triples, check_time
 from miscal.discovery.discover import discover
 from miscal.discovery.estimating import fit_rows, prepare
-from miscal.discovery.evidence import evidence_of
 from miscal.discovery.findings import write_ledger
+from miscal.discovery.fitted_rows import evidence_of
 from miscal.discovery.measurements import MOST_PERIODS, periods_of
 from miscal.discovery.summarise import claim_of
-from miscal.report.row_wording import row_words
+from miscal.report.texts import row_words
 
 pytestmark = pytest.mark.whole
 

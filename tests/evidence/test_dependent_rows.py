@@ -7,11 +7,11 @@ from scipy.stats import binomtest
 from miscal.calibration.calibrators import Isotonic
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import SurveyDesign
-from miscal.evidence.bootstrap import slice_bootstrap
 from miscal.evidence.certificates import certificate
 from miscal.evidence.conditional import beyond_confidence, outcome_given_confidence, strata
 from miscal.evidence.limits.agreement import agreement_limit, count_p_value, dependent_p_value
 from miscal.evidence.settings import EvidenceSettings
+from miscal.evidence.stability import slice_bootstrap
 from miscal.findings.judging import judge
 from miscal.findings.ledger import find, named_groups
 from miscal.findings.ledger.sizes import hidden_interval

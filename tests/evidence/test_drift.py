@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import miscal
 from miscal.discovery.discover import discover
-from miscal.evidence.drift import drift, drift_warning
+from miscal.evidence.certificates import drift, drift_warning
 
 pytestmark = pytest.mark.whole
 

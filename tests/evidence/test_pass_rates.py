@@ -10,8 +10,16 @@ from scipy.special import expit
 from scipy.stats import binom
 
 from miscal.base.errors import InputError
-from miscal.evidence.judged_rows import FEWEST_LABELS, JudgedRows, effective_labels, share_interval
-from miscal.evidence.prediction_powered import judge_rate, pass_rate, pass_rates, rate_difference
+from miscal.evidence.judged_rows import (
+    FEWEST_LABELS,
+    JudgedRows,
+    effective_labels,
+    judge_rate,
+    pass_rate,
+    pass_rates,
+    rate_difference,
+    share_interval,
+)
 
 
 def judged(seed, n=1_000, labels=150, *, level=0.5, slope=1.5, signal=True, answers=1, shared=0.0, chances=None):

@@ -80,9 +80,9 @@ def study(script, monkeypatch, statements, worlds, draws=200, rows=(100,)):
         name: shares.Question(partial(asked.asked_of, name), asked.worlds_of(name), rows, draws, together=25)
         for name in statements or asked.STATEMENTS
     }
-    args = argparse.Namespace(rows=None, draws=None, worlds=worlds)
-    keys = [key for name, one in questions.items() for key in shares.keys_of(args, name, one)]
-    told = list(counts.counts_of([shares.one_part(None, questions, *key) for key in keys], shares.CELL))
+    args = argparse.Namespace(rows=None, draws=None, worlds=worlds, first=0, data=None)
+    keys = [key for name, one in questions.items() for key in one.keys(args, name)]
+    told = list(counts.counts_of([shares.one_record(None, questions, *key) for key in keys], shares.CELL))
     return counts.missed(told, shares.promised), told
 
 
@@ -113,7 +113,8 @@ def test_the_study_finds_a_short_interval_and_no_fault_in_a_good_one(script, mon
 def test_a_study_that_is_stopped_has_about_as_much_of_each_cell(script):
     shares = script("_shares")
     asked = shares.Question(print, ("rare, planted, all", "rare, planted, test"), (100, 5_000), 1_000, together=25)
-    keys = shares.keys_of(argparse.Namespace(rows=None, draws=None, worlds=None), "findings", asked)
+    args = argparse.Namespace(rows=None, draws=None, worlds=None, first=0, data=None)
+    keys = asked.keys(args, "findings")
     assert len(keys) == len(set(keys)) == 4 * 40
     half = keys[: len(keys) // 2]
     assert {sum(key[1:3] == cell for key in half) for cell in {key[1:3] for key in keys}} == {20}

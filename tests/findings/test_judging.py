@@ -1,17 +1,22 @@
 """Regions are judged by their residual, its visible and its hidden part; an error of E[y | f] confirms nothing."""
 
+from dataclasses import replace
+from datetime import date
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binomtest
+from scipy.stats import binomtest, fisher_exact
 
 from miscal.calibration.labelled_rows import LabelledRows
+from miscal.data.triples import Triples
 from miscal.estimators.estimate import regimes_of
 from miscal.evidence.conditional import outcome_given_confidence, strata
-from miscal.findings import judge_regimes
+from miscal.findings import contents_of, enrichment, judge_regimes
+from miscal.findings.enrichment import Column, Label, encode, enrich, keywords, odds_ratio
 from miscal.findings.judging import Confirmed, _shuffled, hidden_residual, judge
-from miscal.findings.residuals import proportion_residual
+from miscal.findings.residuals import SETTINGS, proportion_residual
 
 
 def world(seed, n=300):
@@ -106,3 +111,186 @@ def test_regimes_of_crossfitted_fields_are_confirmed_in_one_draw_of_twenty_at_mo
         regimes = judge_regimes(LabelledRows(y, f, expected), regimes_of(hidden, 0.02)).values()
         false += any(one.confirmed.hidden for one in regimes)
     assert false / draws <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / draws)
+
+
+PART = np.repeat([0, 1, -1], [100, 100, 200])
+
+
+def test_keywords_contrast_a_part_with_the_other_rows():
+    texts = ["defendant shared words"] * 100 + ["shared electron words"] * 100 + ["shared words"] * 200
+    law, physics = keywords(texts, PART, 2)
+    assert "defendant" in law[0]
+    assert "electron" in physics[0]
+    assert not {"shared", "words", "shared words"} & {*law, *physics}
+
+
+@pytest.mark.parametrize("texts", [[""] * 400, ["the of and"] * 400, ["12 + 3"] * 400, ["same words"] * 400])
+def test_texts_that_set_nothing_apart_give_no_keywords(texts):
+    assert keywords(texts, PART, 2) == [(), ()]
+
+
+def test_words_of_chance_are_no_keywords():
+    rng = np.random.default_rng(0)
+    vocabulary = np.array([f"word{chr(97 + i)}{chr(97 + j)}" for i in range(20) for j in range(20)])
+    texts = [" ".join(rng.choice(vocabulary, 8)) for _ in range(400)]
+    assert keywords(texts, PART, 2) == [(), ()]
+
+
+def test_a_text_of_a_million_letters_is_cut():
+    texts = ["alpha " + "x" * 10**6] * 100 + ["beta"] * 300
+    assert keywords(texts, PART, 2)[0][0].startswith("alpha")
+
+
+def test_enrichment_p_values_are_those_of_fisher():
+    rng = np.random.default_rng(1)
+    column = encode("kind", rng.choice(["a", "b"], 400, p=[0.7, 0.3]))
+    column.codes[:60] = 0
+    (item,) = [item for item in enrich([column], PART, 1)[0] if item.value == Label("a")]
+    inside, outside = column.codes[PART == 0] == 0, column.codes[PART != 0] == 0
+    table = [[inside.sum(), outside.sum()], [(~inside).sum(), (~outside).sum()]]
+    raw = [fisher_exact(np.array(table)[flip], alternative="greater").pvalue for flip in ([0, 1], [1, 0])]
+    assert item.p_value == pytest.approx(min(1.0, 2 * min(raw)), rel=1e-9)
+    assert (item.n, item.share) == (inside.sum(), inside.mean())
+    assert item.lift == pytest.approx(inside.mean() / np.mean(column.codes == 0))
+
+
+@given(*[st.integers(0, 50)] * 4)
+def test_the_odds_ratio_is_symmetric_and_inside_its_interval(a, b, c, d):
+    ratio, (low, high) = odds_ratio(a, b, c, d)
+    assert 0 < low < ratio < high < np.inf
+    turned, (low_turned, high_turned) = odds_ratio(c, d, a, b)
+    np.testing.assert_allclose([turned, low_turned, high_turned], [1 / ratio, 1 / high, 1 / low])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.arange(50),
+        np.arange(50).astype(float),
+        [f"q{i}" for i in range(50)],
+        ["same"] * 50,
+        [None] * 50,
+        np.full(50, np.nan),
+        [f"id {i // 2} {i % 2}" for i in range(50)],
+    ],
+)
+def test_identifiers_and_constants_explain_nothing(values):
+    assert encode("column", values) is None
+
+
+def test_numbers_are_cut_at_their_quartiles_and_missing_ones_kept_apart():
+    values = np.r_[np.linspace(0, 1, 99), np.nan]
+    column = encode("age", values)
+    assert len(column.labels) == 5
+    assert np.abs(np.bincount(column.codes) - [25, 25, 25, 24, 1]).max() <= 1
+    assert str(column.labels[column.codes[-1]]) == "= (missing)"
+    assert str(column.labels[column.codes[0]]).startswith("≤ ")
+    assert str(column.labels[column.codes[98]]).startswith("> ")
+
+
+@given(st.lists(st.one_of(st.none(), st.dates(date(1990, 1, 1), date(2030, 1, 1))), min_size=2))
+def test_labels_of_dates_tell_their_rows(days):
+    values = np.array(days, "datetime64[s]")
+    column = encode("opened", values)
+    if column is None:
+        assert len(np.unique(values[~np.isnat(values)])) < 2
+        return
+    for value, code in zip(values, column.codes, strict=True):
+        relation, *ends = str(column.labels[code]).replace(" and ", " ").split()
+        if np.isnat(value):
+            assert ends == ["(missing)"]
+            continue
+        low, high = (np.datetime64(end) for end in (ends[0], ends[-1]))
+        told = {"=": value == low, "before": value < low, "after": value > low, "between": low <= value <= high}
+        assert told[relation]
+
+
+@given(st.lists(st.one_of(st.none(), st.booleans(), st.integers(-3, 3), st.floats(), st.text(max_size=90)), min_size=1))
+def test_any_column_encodes_or_is_passed_over(values):
+    cells = np.empty(len(values), dtype=object)
+    cells[:] = values
+    column = encode("c", cells)
+    if column is not None:
+        assert column.codes.min() >= 0
+        assert column.codes.max() < len(column.labels)
+        assert all("\n" not in str(label) and len(str(label)) <= 42 for label in column.labels)
+
+
+def test_a_list_keeps_to_its_settings(monkeypatch):
+    subject = encode("subject", ["law"] * 50 + ["ethics"] * 50 + ["math", "chess", "food"] * 100)
+    monkeypatch.setattr(enrichment, "SETTINGS", replace(SETTINGS, max_items=1))
+    (items,) = enrich([subject], PART, 1)
+    assert [str(item.value) for item in items] == ["= ethics"]
+
+
+def test_metadata_of_chance_is_rarely_enriched():
+    rng = np.random.default_rng(2)
+    columns = [encode(f"c{i}", rng.choice(list("abcdef"), 400)) for i in range(50)]
+    assert sum(len(items) for items in enrich(columns, PART, 2)) <= 2
+
+
+@pytest.mark.parametrize(("n_values", "n_parts"), [(600, 1), (300, 3), (1500, 1), (5, 1)])
+def test_metadata_of_chance_are_enriched_in_one_run_of_twenty_however_many_values(n_values, n_parts):
+    """The minimum of rows in the part is part of the test; as a filter before the correction it let 60 % through."""
+    rng = np.random.default_rng(3)
+    labels, found = [Label(str(value)) for value in range(n_values)], 0
+    for _ in range(200):
+        column = Column("kind", tuple(labels), rng.integers(n_values, size=3000))
+        part = rng.choice([-1, *range(n_parts)], 3000, p=[1 - 0.3 * n_parts, *[0.3] * n_parts])
+        found += any(enrich([column], part, n_parts))
+    assert found <= 10
+
+
+@given(st.integers(2, 600), st.integers(0, 2**32))
+def test_a_planted_value_is_found_and_corrected_for_every_value_that_is_common_enough(n_values, seed):
+    rng = np.random.default_rng(seed)
+    part = np.where(rng.random(3000) < 0.3, 0, -1)
+    codes = rng.integers(1, n_values, size=3000)
+    codes[np.flatnonzero(part == 0)[:30]] = codes[np.flatnonzero(part == -1)[:5]] = 0
+    column = Column("kind", tuple(Label(str(value)) for value in range(n_values)), codes)
+    (items,) = enrich([column], part, 1)
+    (planted,) = [item for item in items if item.value == Label("0")]
+    size = int((part == 0).sum())
+    raw = fisher_exact([[30, 5], [size - 30, 3000 - size - 5]], alternative="greater").pvalue
+    tests = int((np.bincount(codes, minlength=n_values) >= SETTINGS.min_count).sum())
+    assert planted.p_value == pytest.approx(raw * tests, rel=1e-6, abs=0)
+    assert planted.n == 30
+
+
+def test_values_too_rare_to_be_shown_are_not_tested():
+    column = encode("kind", list("aabbccddee"))
+    assert enrich([column], np.repeat([0, -1], 5), 1) == [()]
+    assert enrich([column], np.full(10, -1), 0) == []
+
+
+def contents(order=None, **given):
+    """Law is over-confident, art under-confident; the texts of each begin alike in pairs."""
+    subject = np.repeat(["law", "art", "music"], [40, 40, 120])
+    delta, regime = np.repeat([-0.2, 0.2, 0.0], [40, 40, 120]), np.repeat(["over", "under", "good"], [40, 40, 120])
+    text = [f"{word} of the {word} number {i // 2}" for i, word in enumerate(subject)]
+    given = {"X": np.repeat(np.arange(100.0), 2)[:, None], "text": text} | given
+    order = np.arange(200) if order is None else order
+    x, words = given["X"][order], given["text"]
+    rows = Triples(
+        x, np.full(200, 0.5), np.tile([0, 1], 100)[order] * 1.0, row=np.arange(200)[order],
+        text=None if words is None else [words[i] for i in order], metadata={"subject": subject[order]},
+    )  # fmt: skip
+    return contents_of(rows, delta[order], regime[order].astype(object), (np.arange(200) < 190)[order], seed=0)
+
+
+def test_regimes_say_which_values_and_words_are_enriched_in_them():
+    found = contents()
+    assert set(found) == {"over", "under"}
+    for name, word in (("over", "law"), ("under", "art")):
+        assert [one.words for one in found[name]["metadata"]] == [f"subject = {word}"]
+        assert word in found[name]["keywords"][0]
+
+
+@pytest.mark.parametrize("given", [{}, {"text": None}, {"text": None, "X": np.zeros((200, 0))}])
+def test_typical_rows_differ_and_their_order_plays_no_part(given):
+    found = contents(**given)
+    shown = found["over"]["exemplars"]
+    assert len(shown) == (1 if given.get("X") is not None else 5)
+    assert len({row // 2 for row in shown}) == len(shown)
+    assert set(shown) <= set(range(40))
+    assert contents(np.random.default_rng(0).permutation(200), **given) == found

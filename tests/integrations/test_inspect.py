@@ -8,7 +8,7 @@ import pytest
 
 import miscal
 from miscal import metrics
-from miscal.integrations import inspect_report, stated_scores
+from miscal.integrations import inspect_report
 
 from .conftest import interpreter, run_tool
 
@@ -28,21 +28,21 @@ def test_the_metrics_are_those_of_miscal_on_the_rows_that_can_be_used():
     left_out = [*scores(["C", "P", "N", float("nan"), "I"], ["high", 50, 50, 50, 101]), ("C", None)]
     for name in ("smece", "brier"):
         want = getattr(metrics, name)(right, sure / 100)
-        assert getattr(stated_scores, name)(given + left_out) == want
-    assert stated_scores.overconfidence(given + left_out) == pytest.approx((sure / 100).mean() - right.mean())
+        assert getattr(inspect_report, name)(given + left_out) == want
+    assert inspect_report.overconfidence(given + left_out) == pytest.approx((sure / 100).mean() - right.mean())
 
 
 def test_a_score_of_several_values_and_probabilities():
     values = [({"score": "C", "confidence": 1.0}, None), ({"score": "I", "confidence": "0.5"}, None)]
-    assert stated_scores.brier(values) == pytest.approx(0.125)
+    assert inspect_report.brier(values) == pytest.approx(0.125)
     # a lone 1 may be 1 %
-    assert stated_scores.brier(scores(["C"], [1]), percent=True) == pytest.approx(0.99**2)
+    assert inspect_report.brier(scores(["C"], [1]), percent=True) == pytest.approx(0.99**2)
 
 
 def test_what_cannot_be_measured_is_said_and_is_no_number(caplog):
-    assert np.isnan(stated_scores.smece([("C", {})]))
+    assert np.isnan(inspect_report.smece([("C", {})]))
     assert "nothing to measure" in caplog.text
-    assert np.isnan(stated_scores.smece(scores(["C", "I"], [0.5, 50])))
+    assert np.isnan(inspect_report.smece(scores(["C", "I"], [0.5, 50])))
     assert "lie between 0 and 1" in caplog.text
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from miscal.base.tables import read_parquet, scan_parquet
+from miscal.base.frames import read_parquet, scan_parquet
 from miscal.data.readers import read_triples
 from miscal.discovery.discover import discover
 from miscal.discovery.run import read_run

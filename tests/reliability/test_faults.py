@@ -16,9 +16,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from miscal.base.cell_store import CellStore
 from miscal.base.errors import ResourceError
 from miscal.base.files import replace_file
+from miscal.base.folders import CellStore
 from miscal.cli import main
 from miscal.cli.exit_status import guarded
 from miscal.data.importers import import_log

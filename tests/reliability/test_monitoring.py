@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from miscal.base.errors import CorruptFile, InputError, MismatchError, TrustError
-from miscal.base.state_folder import load_state, save_state
+from miscal.base.folders import load_state, save_state
 from miscal.cli import main
 from miscal.runs.monitor import state as states
 from miscal.runs.monitor.command import MONITOR_FILES, monitor

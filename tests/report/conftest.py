@@ -25,10 +25,9 @@ FINDING = {
     "accuracy": 0.3,
     "confidence": 0.7,
     "corrected": 0.41,
-    "residual": -0.4,
+    "residual": {"value": -0.4, "interval": [-0.48, -0.32]},
     "visible": -0.15,
     "hidden": {"value": -0.25, "interval": [-0.33, -0.17]},
-    "before": {"value": -0.25, "interval": [-0.33, -0.17]},
     "conditional": {"value": -0.26, "interval": [-0.34, -0.18]},
     "after": {"value": -0.17, "interval": [-0.24, -0.11]},
     "fate": "reduced",
@@ -37,7 +36,6 @@ FINDING = {
     "p_adjusted": 1e-6,
     "sign": "over",
     "aliases": ['"court" in the text'],
-    "alias_conditions": [{"kind": "term", "term": "court"}],
     "rows": [3, 5],
 }
 VALUE = {

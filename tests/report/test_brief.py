@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from miscal.discovery.summary import Summary
-from miscal.report.brief import MOST_GROUPS, brief_lines
+from miscal.base.vocabulary import vocabulary
+from miscal.discovery.summary import Measure, Summary
+from miscal.report.brief import MOST_GROUPS, brief_lines, finding_words
 from miscal.report.opening import PATHS, columns_of
 
 from .conftest import FINDING, RunMaker
@@ -26,11 +27,11 @@ SIZES = (-0.25, 0.14, -0.1, 0.06, -0.043, 0.03, -0.022, 0.008, 0.004)
 
 
 def sized(place, hidden, **changed):
-    half = 0.03 + abs(hidden) / 5
+    half = 0.6 * abs(hidden)
     about = {"description": f"place = {place}, kind = {'abc'[place % 3]}", "n": 4000 // (place + 1), **changed}
     measure = {"value": hidden, "interval": None if place == 3 else [hidden - half, hidden + half]}
     told = {"accuracy": 0.7 + hidden, "corrected": None if place == 2 else 0.7 + 0.8 * hidden}
-    return {**FINDING, **about, **told, "hidden": measure, "before": measure, "sign": "over" if hidden < 0 else "under"}
+    return {**FINDING, **about, **told, "hidden": measure, "sign": "over" if hidden < 0 else "under"}
 
 
 def column(name, **about):
@@ -67,11 +68,21 @@ def test_a_run_in_which_nothing_was_found_is_printed_as_the_golden_file_has_it(m
     check_golden("brief_nothing.txt", brief_lines(summary_of(make_run(500, kind="empty")), Path("run"), bars=bars))
 
 
+def test_what_may_not_be_off_by_itself_is_counted_and_not_printed(make_run):
+    found = [sized(place, 0.1) for place in range(3)]
+    found[1] |= {"hidden": {"value": 0.1, "interval": [-0.02, 0.2]}}
+    summary = summary_of(make_run(120), findings=found)
+    lines = brief_lines(summary, Path("run"))
+    assert [one for one in range(3) if any(line.startswith(f"place = {one}") for line in lines)] == [0, 2]
+    assert "1 more: miscal show run" in lines
+    assert any(line.startswith("place = 1") for line in brief_lines(summary, Path("run"), every=True))
+
+
 def test_plain_text_is_plain(made):
     lines = brief_lines(made, Path("run"), bars=False)
     assert "\n".join(lines).isascii()
     cells = [line[20:] for line in brief_lines(made, Path("run"))]
-    assert [re.sub(r"[█#]", "", line[20:]).replace("+-", "±").split() for line in lines[4:12]] == [
+    assert [re.sub(r"[█#]", "", line[20:]).split() for line in lines[4:12]] == [
         re.sub("[█#]", "", line).split() for line in cells[4:12]
     ]
 
@@ -119,7 +130,7 @@ def test_a_mark_stands_where_it_is_not_known_whether_the_correction_helps_and_is
 
 def test_numbers_that_are_not_there_leave_their_cells_empty(make_run):
     nothing = {"value": None, "interval": None}
-    finding = {**FINDING, "hidden": nothing, "before": nothing, "after": nothing, "corrected": None}
+    finding = {**FINDING, "hidden": nothing, "after": nothing, "corrected": None}
     found = summary_of(make_run(120), findings=[finding])
     text = "\n".join(brief_lines(found, None))
     assert not re.search(r"\b(None|nan|inf)\b", text)
@@ -132,3 +143,11 @@ def test_paths_and_commands_are_never_cut(made):
     assert f"page         {folder}/report.html" in lines
     assert f"next         miscal calibrate '{folder}' NEW.parquet --keep all --out corrected.parquet" in lines
     assert max(len(line) for line in lines if not line.startswith(PATHS) and "more: " not in line) <= 100
+
+
+def test_a_finding_whose_size_has_no_interval_gets_no_empty_brackets(make_run):
+    found = Summary.model_validate(json.loads((make_run(500) / "summary.json").read_text(encoding="utf-8")))
+    bare = found.findings[0].model_copy(update={"hidden": Measure(value=-0.26)})
+    said = finding_words(bare, vocabulary(found.kind), (bare,))
+    assert "26 points less often than rows" in said
+    assert "()" not in said

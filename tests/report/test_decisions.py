@@ -5,7 +5,9 @@ import re
 import pytest
 
 from miscal.base.number_wording import rate
+from miscal.discovery.summary import read_summary
 from miscal.report import render
+from miscal.report.brief import brief_lines
 
 from .made_decisions import decided, with_decisions
 from .read_page import page_of, section_of
@@ -43,6 +45,20 @@ def test_each_kind_is_told_in_its_own_words(make_run, kind, there, not_there):
         assert words in told
     for words in not_there:
         assert words not in told.replace("right actions", "").replace("rightly", ""), words
+
+
+@pytest.mark.parametrize(("asked", "thresholds"), [({"thresholds": (0.6, 0.99)}, 2), ({"cost": (3, 1)}, 1), ({}, 0)])
+def test_the_terminal_tells_the_promise_at_each_threshold_asked_for(make_run, asked, thresholds):
+    lines = brief_lines(read_summary(make_run(300, edit=with_decisions(**asked))), None)
+    text = re.sub(r"\s+", " ", " ".join(lines))
+    named = [one for one in decided(**asked)[0] if one["source"] != "grid"]
+    assert len(named) == thresholds == sum(bool(re.match(r"at [\d.]+ %", line)) for line in lines)
+    for one in named:
+        for side, when in ((one["before"], ""), (one["after"], " if corrected")):
+            rates = (
+                f": {rate(side['promised'])} promised, {rate(side['observed']['value'])} observed" if side["n"] else ""
+            )
+            assert f"{side['n']} accepted{when}{rates}" in text
 
 
 def test_a_finding_whose_promise_is_broken_is_named_with_what_was_promised_and_seen(make_run):

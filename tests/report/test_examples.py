@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from miscal.discovery.layout import BACK, HEAD, shared_beginnings, shortened_texts
 from miscal.report import render
-from miscal.report.examples import ALIKE, Examples, from_difference
+from miscal.report.map_data import ALIKE, Examples, from_difference
 from miscal.report.source import read_source
 
 from .read_page import Page

@@ -6,7 +6,7 @@ import re
 from miscal.base.vocabulary import vocabulary
 from miscal.discovery.summary import read_summary
 from miscal.report import render
-from miscal.report.printed import finding_words
+from miscal.report.brief import finding_words
 
 from .conftest import FINDING, METHOD
 from .read_page import section_of
@@ -86,7 +86,7 @@ def test_a_run_that_found_nothing_says_how_many_groups_were_tested(make_run):
 def test_a_finding_that_shows_only_with_another_is_told_last_and_together_with_it(make_run):
     about = {"condition": {"kind": "value", "column": "place", "value": "south", "of": "text"}}
     own = {"value": -0.01, "interval": [-0.05, 0.03]}
-    given = FINDING | about | {"description": "place = south", "hidden": own, "before": own, "together_with": 1}
+    given = FINDING | about | {"description": "place = south", "hidden": own, "together_with": 1}
     given |= {"conditional": {"value": -0.3, "interval": [-0.4, -0.2]}, "sign": "over"}
     folder = make_run(300, edit=with_findings([FINDING, given]))
     summary = read_summary(folder)

@@ -8,7 +8,7 @@ from miscal.discovery.summary_parts import CurveNumbers
 from miscal.report import render
 from miscal.report.groups import drawn_curves
 from miscal.report.panels import PANELS
-from miscal.report.panels.answer import LEAST, SHOWN
+from miscal.report.panels.groups import FIRST, LEAST
 
 from .conftest import FINDING, all_evidence
 from .made_decisions import with_decisions
@@ -45,7 +45,7 @@ def test_the_first_screen_has_at_most_200_words(make_run, edit):
     said = first_words(section_of(text, "answer"))
     assert len(said) <= MOST_WORDS - len(first_words(re.search("<header.*?</header>", text, re.DOTALL).group()))
     rows = len(re.findall(r"<tr", section_of(text, "answer"))) - 2
-    assert (1 if edit is None else LEAST) <= rows <= SHOWN
+    assert (1 if edit is None else LEAST) <= rows <= FIRST
 
 
 def test_the_page_has_at_most_1500_words_before_anything_is_opened(make_run):

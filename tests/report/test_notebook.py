@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from miscal.report.notebook import notebook
+from miscal.report.page import notebook
 from miscal.report.source import read_source
 
 from .read_page import PAYLOADS, Page

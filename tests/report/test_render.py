@@ -195,7 +195,7 @@ def test_null_numbers_everywhere_still_make_a_page(make_run):
         for name in ("all", "over", "under"):
             summary["curves"][name].update(raw=None, corrected=None)
         summary["curves"]["findings"] = []
-        nothing = {name: {"value": None, "interval": None} for name in ("hidden", "before", "conditional", "after")}
+        nothing = {name: {"value": None, "interval": None} for name in ("hidden", "conditional", "after")}
         blank = {"corrected": None, "odds_ratio": None, "fate": None, **nothing}
         summary["findings"] = [one | blank for one in summary["findings"]]
         summary["data"].update(path=None, sha256=None, x_source=None)

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from miscal.report import render, small
+from miscal.report import lines, render
 from miscal.report.source import read_source
 
 from .made_decisions import with_decisions
@@ -26,17 +26,17 @@ def test_the_sections_that_have_a_picture_show_it_beside_their_line(make_run):
 
 def test_values_stand_by_size_and_findings_have_the_colour_of_their_sign(make_run):
     source = read_source(make_run(300))
-    dots = small.columns(source).dots
+    dots = lines.draw_columns(source).dots
     known = [one for table in source.columns.values() for one in table if one.hidden.value is not None]
     assert len(dots) == len(known)
     assert [kind for kind, *_ in dots if kind != "other"] == ["over"]
-    zero = small.WIDE / 2
+    zero = lines.WIDE / 2
     assert sorted(x < zero for _, x, _ in dots) == sorted(one.hidden.value < 0 for one in known)
 
 
 def test_bars_of_log_loss_are_as_long_as_it_is_large(make_run):
     run = make_run(600)
-    (_, before), (kind, after) = small.corrections(read_source(run)).lines
+    (_, before), (kind, after) = lines.draw_corrections(read_source(run)).lines
     losses = json.loads((run / "summary.json").read_text())["correction"]
     raw, ours = (losses[name]["all"]["log_loss"] for name in ("raw", "miscal"))
     ends = [float(line.rpartition("H")[2]) - 4 for line in (before, after)]
@@ -47,9 +47,9 @@ def test_bars_of_log_loss_are_as_long_as_it_is_large(make_run):
 def test_bins_hold_every_row_once(make_run):
     source = read_source(make_run(600))
     counted = source.summary.histogram
-    lines = dict(small.histogram(source).lines)
+    drawn = dict(lines.draw_histogram(source).lines)
     for kind in ("over", "good", "under"):
-        assert lines.get(f"bin {kind}", "").count("M") == sum(n > 0 for n in getattr(counted, kind))
+        assert drawn.get(f"bin {kind}", "").count("M") == sum(n > 0 for n in getattr(counted, kind))
 
 
 def test_what_cannot_be_drawn_is_left_off(make_run):
@@ -59,5 +59,8 @@ def test_what_cannot_be_drawn_is_left_off(make_run):
 
     run = make_run(300, kind="empty", edit=forget)
     source = read_source(run)
-    assert [draw(source) for draw in (small.columns, small.decisions, small.corrections, small.histogram)] == [None] * 4
+    assert [
+        draw(source)
+        for draw in (lines.draw_columns, lines.draw_decisions, lines.draw_corrections, lines.draw_histogram)
+    ] == [None] * 4
     assert "glance" not in render(run).read_text(encoding="utf-8").partition("</style>")[2]

@@ -22,7 +22,7 @@ from miscal.cli import main
 from miscal.cli.app import build
 from miscal.data.columns import Columns
 from miscal.data.readers import open_table
-from miscal.data.readers.where import columns_of
+from miscal.data.readers.names import columns_of
 from miscal.data.triples import Triples
 from miscal.discovery import layout
 from miscal.discovery.run import GivenRows, RunContent
@@ -156,6 +156,8 @@ def test_arrays_are_inputs_as_embeddings_are():
     arrays = read(X, frame["defaulted"], confidence=frame["risk"])
     named = read({"confidence": frame["risk"], "correct": frame["defaulted"]}, embeddings=X)
     same_rows(arrays, named)
+    verdicts = frame["defaulted"].map({0: "FAIL", 1: "PASS"})
+    same_rows(arrays, read(X, verdicts, confidence=frame["risk"], positive="PASS"))
 
 
 @pytest.mark.parametrize(
@@ -246,7 +248,7 @@ def test_what_cannot_be_meant_is_refused(call, said):
 # --- the options are those of the command -------------------------------------------------------------------------
 
 ONLY_OF_THE_COMMAND = {"data", "out", "overwrite", "json", "markdown"}
-ONLY_OF_PYTHON = {"data", "y", "n_jobs", "progress"}
+ONLY_OF_PYTHON = {"data", "y", "min_rows", "n_jobs", "progress"}
 
 
 def test_options_and_defaults_are_those_of_the_command():
@@ -284,11 +286,12 @@ def numbers(run):
 
 def test_a_quick_run_has_the_same_findings_and_is_a_run_like_any_other(found, tmp_path):
     frame = loans()
-    quick = miscal.discover(frame, quick=True, n_jobs=1, **EVENT)
+    quick = miscal.discover(frame, quick=True, min_rows=1, n_jobs=1, **EVENT)
     named = [{one.description for one in run.summary.findings if one.columns} for run in (quick, found)]
     assert named[0] == named[1] != set()
     shifts = quick.content.model.estimator.fitted.shifts_
     assert shifts and quick.summary.method == "shifts"  # noqa: PT018
+    assert quick.summary.settings["min_rows"] == 1
     assert any(one.startswith("quick: no field was learned") for one in quick.summary.warnings)
     again = miscal.load(quick.save(tmp_path / "run"))
     new = frame.drop(columns="defaulted")
@@ -361,7 +364,7 @@ def test_tables_have_a_dozen_columns_with_plain_names_or_all_that_are_stored(fou
     [first, *_] = again.findings.to_dicts()
     one = again.summary.findings[0]
     assert (first["number"], first["group"], first["rows"]) == (1, one.description, one.n)
-    assert (first["predicted"], first["happened"], first["hidden"]) == (one.confidence, one.accuracy, one.before.value)
+    assert (first["predicted"], first["happened"], first["hidden"]) == (one.confidence, one.accuracy, one.hidden.value)
     assert first["happened_low"] < first["happened"] < first["happened_high"]
     # what a finding says is corrected is the mean of its rows
     rows = again.field.filter(pl.col("evaluated") & one.condition.rows(frame_of(again)))

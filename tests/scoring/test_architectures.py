@@ -9,7 +9,7 @@ import torch
 from transformers import AutoModelForCausalLM, AutoModelForImageTextToText, AutoTokenizer
 
 from miscal.scoring import HuggingFaceModel, ModelSpec, Question, score
-from miscal.scoring.registry import BASE_MODELS, resolve_name
+from miscal.scoring.model_source import BASE_MODELS, resolve_name
 from miscal.scoring.scorer import as_items, evaluate_items
 
 _SPEC = importlib.util.spec_from_file_location("scoring_reference", Path(__file__).with_name("reference.py"))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from miscal.base.errors import FileError, InputError
 from miscal.scoring import FakeModel, Question, demo
-from miscal.scoring.registry import packaged_smollm2
+from miscal.scoring.model_source import packaged_smollm2
 from miscal.scoring.scorer import as_items, evaluate_items, judge
 
 

@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from miscal.base.errors import InputError, ResourceError
-from miscal.scoring import FakeModel
-from miscal.scoring.candidates import Encoded
-from miscal.scoring.engine import Runner, ran_out_of_memory
+from miscal.scoring import FakeModel, Question
+from miscal.scoring.engine import Encoded, Runner, encode, ran_out_of_memory, split_joint
 from miscal.scoring.forward import Evaluated
+from miscal.scoring.questions import PreferencePair, pair_items, question_items
 from miscal.scoring.scorer import plan
 
 
@@ -132,3 +132,127 @@ def test_rows_with_numbers_that_are_not_finite_are_set_aside():
     assert result.rows == (0, 3)
     assert set(result.failed) == {1, 2}
     assert len(result.hidden) == 2
+
+
+IDS = st.lists(st.integers(0, 3), max_size=6)
+
+
+@given(IDS, st.lists(IDS, min_size=1, max_size=4))
+def test_context_and_what_is_added_make_the_joint(prompt, joints):
+    context, added = split_joint(prompt, joints)
+    assert context == prompt[: len(context)]
+    assert [context + ids for ids in added] == joints
+
+
+@given(IDS, st.lists(IDS, min_size=1, max_size=4))
+def test_a_tokenizer_that_does_not_merge_keeps_the_prompt_whole(prompt, tails):
+    context, added = split_joint(prompt, [prompt + tail for tail in tails])
+    assert (context, added) == (prompt, tails)
+
+
+def by_character(texts):
+    return [[0, *map(ord, text)] for text in texts]
+
+
+def merging(texts):
+    """Make one token of a colon and the blank behind it."""
+    return [[0, *map(ord, text.replace(": ", "\x01"))] for text in texts]
+
+
+def item_of(question="What?", choices=("yes", "no")):
+    return question_items([Question("q", question, choices, 0)])[0]
+
+
+def test_a_join_that_merges_is_seen_and_scored_from_before_it():
+    encoded, failed = encode([item_of()], merging, max_length=999, n_lead=1)
+    assert not failed
+    assert encoded[0].moved
+    assert encoded[0].added == ((1, ord("A")), (1, ord("B")))
+    assert encoded[0].context[-1] == ord("s")
+
+
+def test_it_does_not_matter_whether_a_blank_ends_the_prompt_or_begins_the_letters():
+    # the paper's prompt for preferences ends in the blank; a tokenizer that merges makes one token of both all the same
+    pair, template = PreferencePair("p", "Which?", "this", "that"), "{prompt} {response_a} {response_b}:"
+    paper, ours = (pair_items([pair], template=template + end)[0] for end in (" ", ""))
+    assert (paper.candidates, ours.candidates) == (("A", "B"), (" A", " B"))
+
+    def with_letters(texts):
+        return by_character([text.replace(" A", "\x02").replace(" B", "\x03") for text in texts])
+
+    (one, two), failed = encode([paper, ours], with_letters, max_length=999, n_lead=1)
+    assert not failed
+    assert (one.context, one.added) == (two.context, two.added)
+    assert (one.added, one.moved, two.moved) == (((2,), (3,)), True, False)
+
+
+TEXT = st.text(st.sampled_from("aAB: .\n\t?é中") | st.characters(codec="utf-8"), max_size=12)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    question=TEXT, choices=st.lists(TEXT, min_size=2, max_size=4), form=st.sampled_from(["letter", "text"]), end=TEXT
+)
+def test_joining_the_last_line_gives_the_ids_of_joining_the_whole(llama, question, choices, form, end):
+    template = "Question: {question}\n\n{choices}\n" + (f"{end}:" if "{" not in end else "so:")
+    item = question_items([Question("q", f"{question}?", tuple(choices), 0)], form=form, template=template)[0]
+    for tokenize, n_lead in ((llama.tokenize, llama.n_lead), (by_character, 1), (merging, 1), (by_line, 1)):
+        expected = split_joint(*_split(tokenize([item.prompt, *(item.prompt + c for c in item.candidates)])))
+        encoded, failed = encode([item], tokenize, max_length=10_000, n_lead=n_lead)
+        if not all(expected[1]):
+            assert failed
+            continue
+        assert (list(encoded[0].context), [list(ids) for ids in encoded[0].added]) == expected
+
+
+def _split(ids):
+    return ids[0], ids[1:]
+
+
+def by_line(texts):
+    """Make one token of every line: whatever is joined reaches back to its first token."""
+    return [[0, *(hash(line) for line in text.split("\n"))] for text in texts]
+
+
+def test_long_prompts_are_tokenised_once_and_not_once_per_candidate(llama):
+    lengths = []
+
+    def counting(texts):
+        lengths.extend(map(len, texts))
+        return llama.tokenize(texts)
+
+    items = question_items([Question(f"q{k}", "long " * 200, ("a", "b", "c", "d"), 0) for k in range(10)])
+    encode(items, counting, max_length=9999, n_lead=1)
+    assert sum(lengths) < 1.05 * sum(len(item.prompt) for item in items)
+
+
+def test_truncation_keeps_the_leading_token_and_the_end_and_counts():
+    item = item_of("x" * 500)
+    whole = encode([item], by_character, max_length=9999, n_lead=1)[0][0]
+    cut = encode([item], by_character, max_length=102, n_lead=1)[0][0]
+    assert (len(cut.context), cut.cut) == (100, len(whole.context) - 100)
+    assert cut.context[0] == 0
+    assert cut.context[1:] == whole.context[-99:]
+    assert cut.added == whole.added
+    assert whole.cut == 0
+
+
+def test_a_poisoned_row_is_marked_and_the_others_go_on():
+    def fussy(texts):
+        if any("bad" in text for text in texts):
+            raise ValueError("cannot encode")
+        return by_character(texts)
+
+    items = question_items(
+        [Question(f"q{k}", text, ("yes", "no"), 0) for k, text in enumerate(["ok", "bad", "", "ok"])]
+    )
+    encoded, failed = encode(items, fussy, max_length=999, n_lead=1)
+    assert [row.row for row in encoded] == [0, 3]
+    assert failed == {1: "it cannot be tokenised: ValueError: cannot encode", 2: "empty question"}
+
+
+def test_candidates_that_cannot_be_scored_are_marked():
+    long = question_items([Question("q", "?", ("x" * 200, "y"), 0)], form="text")
+    assert "longer than the 100 tokens" in encode(long, by_character, max_length=100, n_lead=1)[1][0]
+    assert "adds no token" in encode([item_of()], lambda texts: [[7, 8]] * len(texts), max_length=99)[1][0]
+    assert "no tokens" in encode([item_of()], lambda texts: [[] for _ in texts], max_length=99)[1][0]

@@ -7,8 +7,8 @@ import torch
 
 from miscal.base import extras
 from miscal.base.errors import InputError, ResourceError
+from miscal.scoring.forward import FILL, spread_over, weight_bytes
 from miscal.scoring.huggingface import HuggingFaceModel
-from miscal.scoring.weights import FILL, spread_over, weight_bytes
 
 GB = 10**9
 

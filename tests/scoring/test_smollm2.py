@@ -11,7 +11,7 @@ import torch
 from miscal.base.errors import FileError
 from miscal.scoring import HuggingFaceModel, ModelSpec
 from miscal.scoring.huggingface import HuggingFaceText
-from miscal.scoring.registry import packaged_smollm2
+from miscal.scoring.model_source import packaged_smollm2
 from miscal.scoring.scorer import as_items, evaluate_items, judge
 from miscal.scoring.tasks import rows_to_questions
 

@@ -56,7 +56,7 @@ def test_rows_have_the_columns_of_their_tables(tables):
     for name, rows in tables.items():
         assert rows
         for row in rows:
-            assert list(row) == list(TABLES[name].columns)
+            assert list(row) == list(TABLES[name])
 
 
 def test_what_is_observed_is_what_was_found_on_the_pair(result, tables):

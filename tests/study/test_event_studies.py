@@ -78,8 +78,8 @@ def test_no_figure_of_events_has_a_word_of_answers(figure, of_events):
         drawn = dict(figure.draw(of_events))
     assert drawn
     written = {text.get_text() for one in drawn.values() for text in one.findobj(Text)}
-    shown = figure.in_words(vocabulary_of(of_events["pairs"]))
-    assert words_of_answers(" | ".join([*written, shown.title, shown.lesson])) == []
+    words = vocabulary_of(of_events["pairs"])
+    assert words_of_answers(" | ".join([*written, words.fill(figure.title), words.fill(figure.lesson)])) == []
 
 
 def test_every_study_has_its_words():

@@ -6,9 +6,8 @@ from itertools import product
 import polars as pl
 import pytest
 
-from miscal.study.headline import headline_of, study_lines
 from miscal.study.pages import write_pages
-from miscal.study.tables import CALIBRATION_COST
+from miscal.study.verdict import headline_of, study_lines
 from miscal.study.vocabulary import ANSWERS, EVENTS
 
 from ..report.read_page import check_lines, check_terminal
@@ -38,7 +37,7 @@ def board(ranks=None, saved="helps", shared=True, name="a"):
     )
     if ranks is not None:
         rows = [
-            {"pair": f"d.{model}", "dataset": "d", "model": model, "method": "auto", "measure": CALIBRATION_COST,
+            {"pair": f"d.{model}", "dataset": "d", "model": model, "method": "auto", "measure": "calibration_cost",
              "n": 500, "common": True, "value": 0.01 * k, "low": 0.0, "high": 0.02 * k, "best_rank": best,
              "worst_rank": worst}
             for k, (model, (best, worst)) in enumerate(zip("abc", RANKS[ranks], strict=True), start=1)
@@ -68,7 +67,10 @@ def test_what_is_said_of_one_data_set():
     assert lines.headline == "a is best calibrated of 3 models: its errors cost 0.010 of log loss."
     assert lines.reason.startswith("They fail together, topic = law: accuracy 15 points lower than at equal confidence")
     assert lines.action == "Use the correction of all pairs: log loss falls beyond chance."
-    assert headline_of(board(), "auto", ANSWERS, 3).headline == "1 of 3 pairs promises too much: a, by 10 points."
+    assert (
+        headline_of(board(), "auto", ANSWERS, 3).headline
+        == "More is promised than kept in 1 of 3 pairs, most by a: 10 points."
+    )
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from statistics import fmean, median
 import pytest
 
 from miscal.estimators.paper.field import PaperField
-from miscal.scoring.registry import BASE_MODELS
+from miscal.scoring.model_source import BASE_MODELS
 from miscal.study import paper48
 from miscal.study import paper_numbers as paper
 from miscal.study.aggregates import LARGE_GAP

@@ -10,10 +10,9 @@ import yaml
 from miscal.base.errors import FileError, InputError
 from miscal.data.readers import read_triples
 from miscal.scoring.command import run as score
-from miscal.scoring.registry import BASE_MODELS
+from miscal.scoring.model_source import BASE_MODELS
 from miscal.study import read_plan
-from miscal.study.cells import cells_of
-from miscal.study.plan import READ_OPTIONS, ScoreOptions
+from miscal.study.plan import READ_OPTIONS, ScoreOptions, cells_of
 
 PAIR = {"dataset": "d", "model": "m", "data": "a.csv", "features": "x_*"}
 

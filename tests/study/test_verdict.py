@@ -6,8 +6,9 @@ import polars as pl
 import pytest
 
 from miscal.study import read_plan
+from miscal.study.aggregates import certificates, verdict
 from miscal.study.folder import n_planned_by_method, planned
-from miscal.study.verdict import certificates, method_verdict, sentences, verdicts
+from miscal.study.verdict import sentences, summarise
 from miscal.study.vocabulary import ANSWERS
 
 from .made_tables import other_pairs, papers_pairs, tables
@@ -20,55 +21,58 @@ def holm(values: list[float]) -> list[float]:
     return [min(1.0, max((m - k) * values[j] for k, j in enumerate(ranked[: ranked.index(i) + 1]))) for i in range(m)]
 
 
+def verdict_of(pairs, method, n_planned=None):
+    return verdict(pairs, method, n_planned).row(0, named=True)
+
+
 @pytest.mark.parametrize("method", ["paper", "auto"])
 def test_counts_are_those_of_a_loop(method):
     pairs = tables(papers_pairs(12), seed=3)["pairs"]
     rows = [row for row in pairs.iter_rows(named=True) if (row["method"], row["geometry"]) == (method, "learned")]
-    found = method_verdict(pairs, method)
-    assert found.n_tested == found.gaps.n_pairs == len(rows) == 12
-    assert found.gaps.n_above_zero == sum(row["gap"] is not None and row["gap"] > 0 for row in rows)
+    found = verdict_of(pairs, method)
+    assert found["n_tested"] == found["n_pairs"] == len(rows) == 12
+    assert found["n_gap_above_zero"] == sum(row["gap"] is not None and row["gap"] > 0 for row in rows)
     adjusted = holm([row["p_hidden"] for row in rows])
-    assert found.n_proved == sum(value <= 0.05 for value in adjusted)
-    assert found.n_proved_alone == sum(row["p_hidden"] <= 0.05 for row in rows)
-    assert 0 < found.n_proved < found.n_proved_alone
-    assert found.n_helped == sum(row["log_loss_saved_low"] > 0 for row in rows)
-    assert found.n_harmed == sum(row["log_loss_saved_high"] < 0 for row in rows)
-    assert found.n_compared_local == 12
-    assert found.n_helped_local == sum(row["log_loss_saved_local_low"] > 0 for row in rows) < found.n_helped
-    assert found.n_harmed_local == sum(row["log_loss_saved_local_high"] < 0 for row in rows)
+    assert found["n_proved"] == sum(value <= 0.05 for value in adjusted)
+    assert found["n_proved_alone"] == sum(row["p_hidden"] <= 0.05 for row in rows)
+    assert 0 < found["n_proved"] < found["n_proved_alone"]
+    assert found["n_helped"] == sum(row["log_loss_saved_low"] > 0 for row in rows)
+    assert found["n_harmed"] == sum(row["log_loss_saved_high"] < 0 for row in rows)
+    assert found["n_compared_local"] == 12
+    assert found["n_helped_local"] == sum(row["log_loss_saved_local_low"] > 0 for row in rows) < found["n_helped"]
+    assert found["n_harmed_local"] == sum(row["log_loss_saved_local_high"] < 0 for row in rows)
     by_pair = dict(certificates(pairs, method).select("pair", "p_adjusted").iter_rows())
     assert [by_pair[row["pair"]] for row in rows] == pytest.approx(adjusted)
 
 
 def test_a_limit_of_zero_does_not_deny_what_the_p_value_proves():
     pairs = tables(papers_pairs(6))["pairs"].with_columns(p_hidden=pl.lit(1e-6), limit_hidden=pl.lit(0.0))
-    found = method_verdict(pairs, "auto")
-    assert found.n_proved == found.n_proved_alone == found.n_tested == 6
+    found = verdict_of(pairs, "auto")
+    assert found["n_proved"] == found["n_proved_alone"] == found["n_tested"] == 6
 
 
 def test_pairs_without_a_certificate_cost_the_others_nothing():
     pairs = tables(papers_pairs(6))["pairs"]
     fewer = pairs.with_columns(p_hidden=pl.when(pl.col("dataset") == "mmlu").then(None).otherwise(pl.col("p_hidden")))
-    assert method_verdict(fewer, "auto").n_tested == 6 - papers_pairs_on(pairs, "mmlu")
+    assert verdict_of(fewer, "auto")["n_tested"] == 6 - papers_pairs_on(pairs, "mmlu")
     none = pairs.with_columns(p_hidden=pl.lit(None, pl.Float64))
-    assert "No pair has a certificate" in " ".join(sentences(method_verdict(none, "auto"), ANSWERS))
+    assert "No pair has a certificate" in " ".join(sentences(verdict_of(none, "auto"), ANSWERS))
 
 
 def test_an_unfinished_study_adjusts_for_all_planned_pairs():
     pairs = tables(papers_pairs(12), seed=3)["pairs"]
     rows = [row for row in pairs.iter_rows(named=True) if (row["method"], row["geometry"]) == ("auto", "learned")]
     finished = pairs.filter(pl.col("pair").is_in([row["pair"] for row in rows[:5]]))
-    found = method_verdict(finished, "auto", 12)
+    found = verdict_of(finished, "auto", 12)
     adjusted = holm([row["p_hidden"] for row in rows[:5]] + [1.0] * 7)[:5]
-    assert (found.n_tested, found.n_family) == (5, 12)
-    assert found.n_proved == sum(value <= 0.05 for value in adjusted)
+    assert (found["n_tested"], found["n_family"]) == (5, 12)
+    assert found["n_proved"] == sum(value <= 0.05 for value in adjusted)
     by_pair = dict(certificates(finished, "auto", 12).select("pair", "p_adjusted").iter_rows())
     assert [by_pair[row["pair"]] for row in rows[:5]] == pytest.approx(adjusted)
     # what the unfinished study proves stays proved if the others are finished with any p-values
     whole = dict(certificates(pairs, "auto", 12).select("pair", "p_adjusted").iter_rows())
     assert all(whole[pair] <= value for pair, value in by_pair.items())
     assert "all 12 pairs that are planned" in " ".join(sentences(found, ANSWERS))
-    assert verdicts({"pairs": finished}, {"auto": 12})[-1].n_proved == found.n_proved
 
 
 def test_planned_pairs_are_counted_by_method(tmp_path):
@@ -84,8 +88,8 @@ def test_planned_pairs_are_counted_by_method(tmp_path):
 def test_the_headline_counts_intervals_and_not_signs():
     pairs = tables(other_pairs(5), seed=1)["pairs"]
     noise = pairs.with_columns(gap=pl.lit(0.02), gap_clipped=pl.lit(0.02), gap_interval_low=pl.lit(0.0))
-    found = method_verdict(noise, "auto")
-    assert (found.gaps.n_above_zero, found.gaps.n_beyond_chance) == (5, 0)
+    found = verdict_of(noise, "auto")
+    assert (found["n_gap_above_zero"], found["n_gap_beyond_chance"]) == (5, 0)
     first = sentences(found, ANSWERS)[0]
     assert first.startswith("In 0 of 5 pairs the worst slice is worse calibrated than the whole beyond")
 
@@ -96,12 +100,13 @@ def papers_pairs_on(pairs: pl.DataFrame, dataset: str) -> int:
 
 def test_sentences_name_the_counts():
     pairs = tables(other_pairs(5), seed=1)["pairs"]
-    for found in verdicts({"pairs": pairs}):
+    for method in ("paper", "auto"):
+        found = verdict_of(pairs, method)
         said = " ".join(sentences(found, ANSWERS))
-        assert f"In {found.gaps.n_beyond_chance} of 5 pairs the worst slice" in said
-        assert f"For {found.n_proved} of 5 pairs the certificate proves" in said
+        assert f"In {found['n_gap_beyond_chance']} of 5 pairs the worst slice" in said
+        assert f"For {found['n_proved']} of 5 pairs the certificate proves" in said
 
 
 def test_methods_that_did_not_run_have_no_verdict():
-    assert [found.method for found in verdicts(tables(other_pairs(2), methods=("auto",)))] == ["auto"]
-    assert verdicts(tables([])) == []
+    assert list(summarise(tables(other_pairs(2), methods=("auto",)), 2).methods) == ["auto"]
+    assert summarise(tables([]), 0).methods == {}

@@ -40,14 +40,14 @@ def measure(job):
     named = {"pair": pair.pair, "dataset": pair.dataset, "model": pair.model, "method": job.cell.method}
     risk = json.loads((job.folder.run(pair.pair, job.cell.method) / "toy.json").read_text())
     rows = [{**named, "score": score, "coverage": 0.5, "risk": risk} for score in ("raw", "corrected")]
-    timed = dict.fromkeys(TABLES["pairs"].columns) | named | {"seconds": time.time()}
+    timed = dict.fromkeys(TABLES["pairs"]) | named | {"seconds": time.time()}
     return steps.CellResult({"deferral": rows, "pairs": [timed]})
 
 
 def interpret(job):
     pair = job.pair
     named = {"pair": pair.pair, "dataset": pair.dataset, "model": pair.model, "method": job.cell.method}
-    return steps.CellResult({"purity": [dict.fromkeys(TABLES["purity"].columns) | named]})
+    return steps.CellResult({"purity": [dict.fromkeys(TABLES["purity"]) | named]})
 
 
 def duel(job):
@@ -57,7 +57,7 @@ def duel(job):
     )
     named = {"pair": pair.pair, "dataset": pair.dataset, "model": pair.model}
     losses = {"log_loss_auto": auto, "log_loss_paper": paper, "saved": paper - auto}
-    return steps.CellResult({"duels": [dict.fromkeys(TABLES["duels"].columns) | named | losses]})
+    return steps.CellResult({"duels": [dict.fromkeys(TABLES["duels"]) | named | losses]})
 
 
 def together(job):

@@ -22,7 +22,7 @@ FRACTIONS = (0.4, 1.0)
 
 _FEW_COLUMNS = 64
 ROUNDS = (10, 20, 40, 60, 90, 120, 160, 200, 250, 300, 400)
-_LEARNING = {
+LEARNING = {
     "objective": "binary",
     "learning_rate": 0.05,
     "lambda_l2": 5.0,
@@ -90,5 +90,5 @@ def _boost(columns: NDArray, y: Floats, offset: Floats, shape: dict[str, float],
     import lightgbm
 
     least = int(np.clip(len(y) // 100, 5, 30))
-    settings = {**_LEARNING, **shape, "seed": seed, "min_data_in_leaf": least}
+    settings = {**LEARNING, **shape, "seed": seed, "min_data_in_leaf": least}
     return lightgbm.train(settings, lightgbm.Dataset(columns, y, init_score=offset), rounds)

@@ -10,14 +10,15 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from miscal.base.errors import InputError
 
 if TYPE_CHECKING:
     import polars as pl
 
-SHOWN = 5
-"""How many row numbers or values a message lists."""
+SHOWN, SHOWN_IN_WARNING = 5, 3
+"""How many row numbers or values a message lists; values, where it is no error."""
 
 
 def row_blocks(n: int, width: int, *, values: int = 1 << 22) -> Iterator[slice]:
@@ -50,17 +51,18 @@ def row_list(bad: np.ndarray, rows: np.ndarray | None = None) -> str:
     return ("row " if len(index) == 1 else "rows ") + ", ".join(str(int(i)) for i in shown) + more
 
 
-def value_list(values: Any) -> str:
+def value_list(values: Any, most: int = SHOWN) -> str:
     """Write the first distinct values for a message, strings quoted and shortened.
 
     >>> value_list(["a", 2.0, True])
     "'a', 2, True"
     """
-    distinct = list(dict.fromkeys(_plain(v) for v in values))
-    return ", ".join(distinct[:SHOWN]) + (f", ... ({len(distinct)} in all)" if len(distinct) > SHOWN else "")
+    distinct = list(dict.fromkeys(map(quoted, values)))
+    return ", ".join(distinct[:most]) + (f", ... ({len(distinct)} in all)" if len(distinct) > most else "")
 
 
-def _plain(value: Any) -> str:
+def quoted(value: Any) -> str:
+    """Write a value for a message in at most forty characters, a string quoted."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float):
@@ -211,6 +213,21 @@ def as_text(series: pl.Series) -> pl.Series:
     return whole.cast(pl.String).zip_with((whole == series).fill_null(value=False), text)
 
 
+def dense_rank(series: pl.Series) -> pl.Series:
+    """Rank the distinct values from 1, null where blank; what is no number as text, whose levels alone are sorted.
+
+    >>> import polars as pl
+    >>> dense_rank(pl.Series(["b", None, "a", "b"])).to_list()
+    [2, None, 1, 2]
+    """
+    import polars as pl
+
+    if series.dtype.is_numeric():
+        return series.rank("dense").cast(pl.Int64)
+    series = series.cast(pl.String)
+    return series.cast(pl.Enum(series.unique().drop_nulls().sort())).to_physical().cast(pl.Int64) + 1
+
+
 def without_column(table: Any, column: Any, *, name: str = "X") -> tuple[Any, Any]:
     """Take a column out of a table: a frame's by its name, an array's by its place.
 
@@ -307,7 +324,7 @@ def _from_objects(values: np.ndarray, name: str) -> np.ndarray:
                 # refused with its row by whoever needs finite numbers
                 out[i] = np.inf
         else:
-            raise DtypeError(name, "object", f" and it holds a {type(value).__name__}: {_plain(value)}")
+            raise DtypeError(name, "object", f" and it holds a {type(value).__name__}: {quoted(value)}")
     return out.reshape(values.shape)
 
 
@@ -370,3 +387,23 @@ def _checked_dtype(values: np.ndarray, name: str) -> np.ndarray:
     if values.dtype.kind not in "biuf":
         raise _dtype_error(name, str(values.dtype), values.ravel()[:1].tolist())
     return values
+
+
+def leading_eigenvectors(products: NDArray, k: int) -> tuple[NDArray, NDArray]:
+    """Return the k largest eigenvalues of a symmetric matrix, the largest first, and their eigenvectors in columns.
+
+    >>> values, vectors = leading_eigenvectors(np.diag([1.0, 3.0, 2.0]), 2)
+    >>> values.tolist(), np.abs(vectors).tolist()
+    ([3.0, 2.0], [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    """
+    values, vectors = np.linalg.eigh(products)
+    return values[::-1][:k], vectors[:, ::-1][:, :k]
+
+
+def oriented(directions: NDArray) -> NDArray:
+    """Turn each column so that its largest entry is positive: a solver may return either of the two signs.
+
+    >>> oriented(np.array([[0.6, 0.8], [-0.8, 0.6]])).tolist()
+    [[-0.6, 0.8], [0.8, 0.6]]
+    """
+    return directions * np.sign(directions[np.abs(directions).argmax(0), np.arange(directions.shape[1])])

@@ -29,7 +29,7 @@ def progress_to(listener: Callable[[float], None]) -> Iterator[None]:
 
 
 def with_progress(results: Iterable[Result], sizes: Sequence[float]) -> Iterator[Result]:
-    """Pass results on as they come, and tell what share of the work they were.
+    """Pass results on as they come, and tell what share of the work they were, and what is told of it in between.
 
     Parameters
     ----------
@@ -50,10 +50,11 @@ def with_progress(results: Iterable[Result], sizes: Sequence[float]) -> Iterator
     >>> shares
     [0.75, 1.0]
     """
-    done, total = 0.0, float(sum(sizes))
-    for result, size in zip(results, sizes, strict=True):
+    done, total, made = 0.0, float(sum(sizes)), iter(results)
+    for size in sizes:
+        tell = _LISTENER.get() or (lambda share: None)
+        with progress_to(lambda share, tell=tell, done=done, size=size: tell((done + share * size) / total)):
+            result = next(made)
         done += size
-        listener = _LISTENER.get()
-        if listener is not None:
-            listener(done / total)
+        tell(done / total)
         yield result

@@ -7,6 +7,7 @@ import re
 import textwrap
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 MOST = 24
@@ -183,15 +184,18 @@ def _bar(one: SignedBar, largest: float) -> str:
 
 
 def first_words(text: str, most: int) -> str:
-    """Return the first words of a text, with dots where it has more.
+    """Return the first words of a text, with dots where it has more; signs such as = are no words.
 
     Examples
     --------
     >>> first_words("humid afternoons in spring", 2), first_words("humid  afternoons", 2)
     ('humid afternoons …', 'humid afternoons')
+    >>> first_words("kind = law and model = old", 5)
+    'kind = law and model = old'
     """
     words = text.split()
-    return " ".join(words if len(words) <= most else [*words[:most], "…"])
+    counted = list(accumulate(any(map(str.isalnum, word)) for word in words))
+    return " ".join(words if not counted or counted[-1] <= most else [*words[: counted.index(most + 1)], "…"])
 
 
 def wrapped(text: str, indent: int = 12) -> list[str]:

@@ -1,7 +1,8 @@
-"""Choose how many threads and processes to use."""
+"""What is global to a process and not ours to change: threads, filters of warnings, Python's own random numbers."""
 
 from __future__ import annotations
 
+import random
 import sys
 import warnings
 from collections.abc import Iterator
@@ -63,3 +64,27 @@ def n_workers(n_jobs: int | None, n_tasks: int) -> int:
     if n_jobs is not None and n_jobs < 1:
         raise InputError(f"n_jobs must be at least 1, or None for all allowed cores; got {n_jobs}")
     return max(1, min(joblib.cpu_count() if n_jobs is None else n_jobs, n_tasks))
+
+
+LARGEST_SEED = 2**32 - 1
+"""numpy takes larger seeds, scikit-learn does not."""
+
+
+@contextmanager
+def global_random_kept() -> Iterator[None]:
+    """Leave the state of Python's own ``random`` as it was.
+
+    Nothing of ours draws from it, but some libraries do while they are imported for the first time: rich, which
+    scikit-learn imports, numbers its styles from a random start. It also decorates functions.
+
+    >>> before = random.getstate()
+    >>> with global_random_kept():
+    ...     _ = random.random()
+    >>> random.getstate() == before
+    True
+    """
+    before = random.getstate()
+    try:
+        yield
+    finally:
+        random.setstate(before)

@@ -68,8 +68,6 @@ class Vocabulary:
     odds: str
     predicted: str
     averages: str
-    both_averages: str
-    of_both: str
     of_run: str
     under_both: str
     both_more: str
@@ -81,7 +79,6 @@ class Vocabulary:
     stated: str
     unequal: Mapping[str, str]
     meanings: Mapping[str, str]
-    ends: Mapping[str, str]
     together: str
     far: Mapping[str, str]
     ranked: str
@@ -97,7 +94,6 @@ class Vocabulary:
     predicate: str
     in_group: str
     of_group: str
-    of_no_group: str
     label: str
     promise: str
     elsewhere: str
@@ -123,10 +119,6 @@ class Vocabulary:
     def of_rows(self, rows: str, *, one: bool = False) -> str:
         """Say so within a sentence, after "how often": "a group is right", "the event happens in a group"."""
         return self.of_group.format(rows=rows, are="is" if one else "are")
-
-    def in_none_of(self, rows: str) -> str:
-        """Say that it is so in none: "not one of them is right", "in none of them does the event happen"."""
-        return self.of_no_group.format(rows=rows)
 
     def equal_rows(self, which: str = "") -> str:
         """Return what groups are compared with: "rows of equal confidence", or of equal "corrected confidence"."""
@@ -183,9 +175,6 @@ _ANSWERS = Vocabulary(
     odds="odds of being right",
     predicted="errors",
     averages="The model says {probability} on average and is right {rate} of the time.",
-    both_averages="{a} says {probability_a} and is right {rate_a} of the time; {b} says {probability_b} and is right "
-    "{rate_b}.",
-    of_both="both {a} and {b} are right",
     of_run="{run} is right",
     under_both="both are right",
     both_more="both",
@@ -213,10 +202,6 @@ _ANSWERS = Vocabulary(
         "another answer or of one class)",
         "outcome column": "is 1 where that answer is right",
     },
-    ends={
-        "lowest": "rows furthest below others of equal confidence (estimated)",
-        "highest": "rows furthest above others of equal confidence (estimated)",
-    },
     together="the answers to one question or the visits of one patient",
     far={"over": "The model is far too sure", "under": "The model is far too unsure"},
     ranked="confidence ranks right answers {} wrong ones",
@@ -226,7 +211,6 @@ _ANSWERS = Vocabulary(
     predicate="right",
     in_group="{rows} {are} right",
     of_group="{rows} {are} right",
-    of_no_group="not one of {rows} is right",
     label="right",
     promise="On {rows} the model says {probability} and is right {rate} of the time ({n} rows).",
     elsewhere="On {rows} it is right {rate} of the time, at equal confidence elsewhere {expected} ({n} rows).",
@@ -269,9 +253,6 @@ _EVENTS = Vocabulary(
     odds="odds of the event",
     predicted="the event",
     averages="The predicted risk is {probability} on average, and the event happens in {rate} of the rows.",
-    both_averages="{a} predicts {probability_a} and the event happens in {rate_a} of the rows; {b} predicts "
-    "{probability_b} and it happens in {rate_b}.",
-    of_both="under both {a} and {b} the event happens",
     of_run="under {run} the event happens",
     under_both="under both the event happens",
     both_more="under both",
@@ -299,10 +280,6 @@ _EVENTS = Vocabulary(
         "event)",
         "outcome column": "is 1 where that event happened",
     },
-    ends={
-        "lowest": "rows furthest below others of equal risk (estimated)",
-        "highest": "rows furthest above others of equal risk (estimated)",
-    },
     together="the flights of one day or the visits of one patient",
     far={"over": "The risk is far over-predicted", "under": "The risk is far under-predicted"},
     ranked="the predicted risk ranks rows with the event {} rows without it",
@@ -318,7 +295,6 @@ _EVENTS = Vocabulary(
     predicate="happens",
     in_group="in {rows} the event happens",
     of_group="the event happens in {rows}",
-    of_no_group="in none of {rows} does the event happen",
     label="event",
     promise="In {rows} the predicted risk is {probability}, and the event happens in {rate} ({n} rows).",
     elsewhere="In {rows} the event happens in {rate}, at equal risk elsewhere in {expected} ({n} rows).",
@@ -355,9 +331,6 @@ _JUDGES = Vocabulary(
     odds="odds that people approve",
     predicted="what people say",
     averages="The judge says {probability} on average, and people approve {rate} of the answers.",
-    both_averages="{a} says {probability_a} and people approve {rate_a} of the answers; {b} says {probability_b} and "
-    "they approve {rate_b}.",
-    of_both="under both {a} and {b} answers are approved",
     of_run="under {run} answers are approved",
     under_both="under both answers are approved",
     both_more="under both",
@@ -386,10 +359,6 @@ _JUDGES = Vocabulary(
         "column": "is the judge's score, higher where the judge approves more",
         "outcome column": "is 1 where people approve",
     },
-    ends={
-        "lowest": "answers furthest below others of equal score (estimated)",
-        "highest": "answers furthest above others of equal score (estimated)",
-    },
     together="the answers to one question or the verdicts of one person",
     far={"over": "The judge is far too lenient", "under": "The judge is far too strict"},
     ranked="the judge ranks answers that people approve {} those that they reject",
@@ -399,7 +368,6 @@ _JUDGES = Vocabulary(
     predicate="approved",
     in_group="{rows} {are} approved",
     of_group="{rows} {are} approved",
-    of_no_group="not one of {rows} is approved",
     label="approved",
     promise="On {rows} the judge says {probability}, and people approve {rate} ({n} rows).",
     elsewhere="On {rows} people approve {rate}, at equal judge score elsewhere {expected} ({n} rows).",

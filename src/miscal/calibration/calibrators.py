@@ -1,11 +1,11 @@
-"""Global calibration maps: isotonic regression, temperature, Platt and beta scaling.
+"""Global calibration maps: isotonic regression, a shift, temperature, Platt and beta scaling.
 
 Each class maps a confidence f to a probability, and a larger f never to a smaller one. They share one protocol:
 ``fit(correct, confidence, sample_weight=None)`` returns self, ``predict(confidence)`` gives (n,) in [0, 1],
 ``state()`` gives plain arrays and ``from_state(dict)`` rebuilds the map from them.
 
-Platt and beta scaling clip f to [1e-4, 1 - 1e-4] (``LOGIT_CLIP``) before they take a logit or logarithm. Temperature
-scaling moves 0 and 1 alone (:class:`Temperature`).
+A shift, Platt and beta scaling clip f to [1e-4, 1 - 1e-4] (``LOGIT_CLIP``) before they take a logit or logarithm.
+Temperature scaling moves 0 and 1 alone (:class:`Temperature`).
 A row of weight 2 counts as two equal rows, so the size of the weights matters; a row of weight 0 counts as absent.
 ``fit`` raises InputError where rows cannot be used (see :mod:`miscal.base.checks`). A single row, outcomes of one class
 and a constant confidence are allowed.
@@ -221,9 +221,54 @@ class Temperature(_Map):
 
     @classmethod
     def from_state(cls, state: State) -> Self:
-        """Rebuild a fitted map; those of earlier versions have no clip of their own."""
+        """Rebuild a fitted map."""
         self = cls()
-        self.temperature_, self.clip_ = float(state["temperature"]), float(state.get("clip", LOGIT_CLIP))
+        self.temperature_, self.clip_ = float(state["temperature"]), float(state["clip"])
+        return self
+
+
+class Shift(_Map):
+    """A shift of the log-odds: p = sigmoid(logit(f) + b), by which the mean of p is the rate: calibration in the large.
+
+    The targets are Platt's (:class:`Platt`), so that b stays finite where outcomes are of one class.
+
+    Attributes
+    ----------
+    shift_ : float
+        b.
+
+    Examples
+    --------
+    >>> Shift().fit([1] * 80 + [0] * 20, [0.6] * 100).predict([0.6]).round(3).tolist()
+    [0.799]
+    """
+
+    name: ClassVar[str] = "shift"
+    shift_: float
+
+    def _learn(self, correct: Floats, confidence: Floats, weight: Floats) -> Self:
+        odds, target = logit(confidence), _platt_targets(correct, weight)
+        farthest = 2 * float(np.abs(logit(0.0))) + np.log1p(weight.sum())
+
+        def excess(shift: float) -> float:
+            return float(weight @ (expit(odds + shift) - target))
+
+        self.shift_ = float(brentq(excess, -farthest, farthest, xtol=1e-12))
+        return self
+
+    def apply(self, confidence: Floats) -> Floats:
+        """Map confidences (n,) to probabilities (n,) in (0, 1)."""
+        return expit(logit(confidence) + _fitted(self, "shift_"))
+
+    def state(self) -> State:
+        """Return ``shift``, a scalar array."""
+        return {"shift": np.array(_fitted(self, "shift_"))}
+
+    @classmethod
+    def from_state(cls, state: State) -> Self:
+        """Rebuild a fitted map."""
+        self = cls()
+        self.shift_ = float(state["shift"])
         return self
 
 
@@ -251,8 +296,7 @@ class Platt(_Map):
     _non_negative: ClassVar[tuple[int, ...]] = (0,)
 
     def _learn(self, correct: Floats, confidence: Floats, weight: Floats) -> Self:
-        ones, zeros = weight @ correct, weight @ (1 - correct)
-        targets, start = np.where(correct > 0.5, (ones + 1) / (ones + 2), 1 / (zeros + 2)), np.array(self._identity)
+        targets, start = _platt_targets(correct, weight), np.array(self._identity)
         self.coefficients_ = _fit_logistic(self._design(confidence), targets, weight, start, self._non_negative)
         return self
 
@@ -376,7 +420,14 @@ class Isotonic(_Map):
         return self
 
 
-CALIBRATORS: dict[str, type[Calibrator]] = {kind.name: kind for kind in (Identity, Temperature, Platt, Beta, Isotonic)}
+CALIBRATORS: dict[str, type[Calibrator]] = {
+    kind.name: kind for kind in (Identity, Shift, Temperature, Platt, Beta, Isotonic)
+}
+
+
+def _platt_targets(correct: Floats, weight: Floats) -> Floats:
+    ones, zeros = weight @ correct, weight @ (1 - correct)
+    return np.where(correct > 0.5, (ones + 1) / (ones + 2), 1 / (zeros + 2))
 
 
 def _fitted(calibrator: object, attribute: str) -> Any:

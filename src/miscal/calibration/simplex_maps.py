@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize
 from scipy.special import log_softmax
 
-from miscal.base.state_folder import under, with_prefix
+from miscal.base.folders import under, with_prefix
 from miscal.calibration.calibrators import SLOPE_RANGE, Isotonic, State
 from miscal.calibration.global_map import simplest
 from miscal.calibration.metrics.scores import LOG_LOSS_CLIP

@@ -1,6 +1,6 @@
 """The command line: it parses arguments, calls the library and prints. Nothing is computed here.
 
-A command is one module in ``commands`` and its line in ``app.COMMANDS``.
+A command is a function in a module of ``commands``, and its line in ``app.COMMANDS``.
 Heavy modules are imported by the commands that need them, so that ``miscal --help`` answers at once.
 """
 

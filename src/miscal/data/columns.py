@@ -85,7 +85,8 @@ class RowColumns:
         metavar="COL",
     )
     positive: Any = parameter(
-        "The value of the column of --event that is the event, e.g. late; or of --human, an approval.", metavar="VALUE"
+        "The value of the outcome that counts as 1, e.g. late of --event, PASS of --correct or --human.",
+        metavar="VALUE",
     )
     judge: Column = parameter(
         "What a judge says of each answer, instead of --confidence: a probability, a scale such as 1 to 5, or pass and "
@@ -105,11 +106,6 @@ class RowColumns:
     embeddings: Any = parameter(
         "Embeddings of the inputs (.npy or .safetensors): one row for each row of DATA, in the same order.",
         metavar="FILE",
-    )
-    embedding_rows: Column = parameter(
-        "Column of row numbers, from 0: the row of the embeddings that belongs to each row of DATA. Default: they lie "
-        "in the same order.",
-        metavar="COL",
     )
     features: Names | None = parameter(
         "Columns that describe the inputs, alone or beside embeddings or texts: names or patterns, such as "

@@ -23,11 +23,10 @@ import numpy as np
 import polars as pl
 from scipy.special import expit
 
-from miscal.base.cell_store import CellStore
 from miscal.base.errors import InputError, argument
-from miscal.base.tables import read_parquet
-from miscal.data.merging import joined_along, pooled
-from miscal.data.relations import DATE, NUMBER, TEXT, Relation, staged
+from miscal.base.folders import CellStore
+from miscal.base.frames import read_parquet
+from miscal.data.relations import DATE, NUMBER, TEXT, Relation, joined_along, pooled, staged
 
 PERIODS = {"hour": "1h", "day": "1d", "week": "1w", "month": "1mo", "year": "1y"}
 MOST_UNITS = 100_000

@@ -6,21 +6,102 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from shutil import disk_usage
 from tempfile import gettempdir
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import narwhals as nw
+import numpy as np
 import polars as pl
 
 from miscal.base.arrays import value_list
-from miscal.base.cell_store import CellStore
 from miscal.base.errors import FileError, InputError, ResourceError, argument
 from miscal.base.extras import installed, need
 from miscal.base.files import NO_ROOM, system_error
-from miscal.base.sql_text import writer_of
-from miscal.base.tables import scan_parquet
+from miscal.base.folders import CellStore
+from miscal.base.frames import scan_parquet
+
+Dialect = Literal["ansi", "spark"]
+
+
+@dataclass(frozen=True)
+class Writer:
+    """How a dialect writes names, texts and casts."""
+
+    quote: str
+    number: str
+    text: str
+    escapes: bool = False
+    """Whether a backslash stands before a quote within a text, not a second quote."""
+
+    def name(self, column: str) -> str:
+        """Quote the name of a column."""
+        return f"{self.quote}{column.replace(self.quote, self.quote * 2)}{self.quote}"
+
+    def as_number(self, column: str) -> str:
+        """Take a column as numbers."""
+        return f"CAST({self.name(column)} AS {self.number})"
+
+    def one_of(self, column: str, values: Sequence[str]) -> str:
+        """Say that a column is one of some values; true or false where it is not NULL."""
+        quote = "\\'" if self.escapes else "''"
+        texts = [one.replace("\\", "\\\\") if self.escapes else one for one in values]
+        texts = ", ".join(f"'{one.replace(chr(39), quote)}'" for one in texts)
+        return f"CAST({self.name(column)} AS {self.text}) IN ({texts})"
+
+    def known(self, column: str, condition: str) -> str:
+        """Say that a column is there and meets a condition: never NULL."""
+        return f"({self.name(column)} IS NOT NULL AND {condition})"
+
+
+DIALECTS = {"ansi": Writer('"', "DOUBLE PRECISION", "VARCHAR"), "spark": Writer("`", "DOUBLE", "STRING", escapes=True)}
+
+
+def writer_of(dialect: str) -> Writer:
+    """Return how a dialect writes, or refuse it."""
+    if dialect not in DIALECTS:
+        raise InputError(f"{argument('dialect')} must be one of {', '.join(DIALECTS)}; got {dialect!r}")
+    return DIALECTS[dialect]
+
+
+def real(number: float) -> str:
+    """Write a number that engines take in double precision, where a plain one may be a decimal.
+
+    Examples
+    --------
+    >>> real(0.25), real(1e-20)
+    ('0.25e0', '1e-20')
+    """
+    text = repr(float(number))
+    return text if "e" in text else f"{text}e0"
+
+
+def odds_of(p: str, clip: float) -> str:
+    """Write the log-odds of a probability that is taken as at least `clip` away from 0 and 1."""
+    low, high, end = float(clip), 1 - float(clip), farthest(clip)
+    return f"CASE WHEN {p} <= {low!r} THEN {-end!r} WHEN {p} >= {high!r} THEN {end!r} ELSE LN({p} / (1 - {p})) END"
+
+
+def farthest(clip: float) -> float:
+    """Return the largest log-odds that a clip leaves."""
+    return float(np.log1p(-clip) - np.log(clip))
+
+
+def sigmoid(odds: str) -> str:
+    """Write the probability that has some log-odds."""
+    return f"(1 / (1 + EXP(-({odds}))))"
+
+
+def steps(f: str, knots: list[float], values: list[float]) -> str:
+    """Write linear interpolation between knots, constant beyond them."""
+    parts = [f"WHEN {f} <= {real(knots[0])} THEN {real(values[0])}"]
+    for low, high, start, end in zip(knots, knots[1:], values, values[1:], strict=False):
+        line = f" + ({f} - {real(low)}) * {real((end - start) / (high - low))}" if end != start else ""
+        parts.append(f"WHEN {f} <= {real(high)} THEN {real(start)}{line}")
+    return f"(CASE {' '.join(parts)} ELSE {real(values[-1])} END)"
+
 
 TEXT, NUMBER, DATE = "text", "number", "date"
 _ENDINGS = {
@@ -330,3 +411,44 @@ def level_counts(relation: Relation, rows: nw.Expr, column: str, most: int) -> p
     counted = relation.frame.select(value=text, n=rows).group_by("value").agg(n=nw.col("n").sum())
     found = relation.collect(counted.sort("n", "value", descending=[True, False]).head(most))
     return found.select("value", pl.col("n").cast(pl.Float64))
+
+
+def pooled(cells: pl.DataFrame, pool: dict[str, int], least: int) -> pl.DataFrame:
+    """Pool what has too few rows; where that is too few rows still, with what has the fewest."""
+    names = list(pool)
+    inside = pl.all_horizontal(pl.col(name) == value for name, value in pool.items())
+    sizes = cells.group_by(names).agg(pl.col("n").sum()).sort(~inside, "n", *names)
+    if (sizes["n"] >= least).all():
+        return cells
+    gone = sizes.filter((pl.col("n") < least) | (pl.col("n").cum_sum() - pl.col("n") < least))
+    cells = cells.join(gone.select(*names, gone=True), on=names, how="left")
+    cells = cells.with_columns(pl.when("gone").then(value).otherwise(name).alias(name) for name, value in pool.items())
+    return cells.drop("gone")
+
+
+def joined_along(cells: pl.DataFrame, key: str, within: list[str], least: int) -> pl.DataFrame:
+    """Join neighbours along a key, within others, until they have rows enough: at their mean place."""
+    sizes = cells.group_by([*within, key]).agg(pl.col("n").sum()).sort([*within, key])
+    part = sizes.select(pl.struct(within).rle_id()).to_series().to_numpy() if within else np.zeros(len(sizes))
+    run = [runs(rows, least) for rows in np.split(sizes["n"].to_numpy(), np.flatnonzero(np.diff(part)) + 1)]
+    at = ((pl.col(key) * pl.col("n")).sum() / pl.col("n").sum()).over(*within, "run").round().cast(pl.Int64)
+    sizes = sizes.with_columns(run=np.concatenate(run)).select(*within, key, at=at)
+    joined = cells.join(sizes, on=[*within, key]).with_columns(pl.col("at").alias(key)).drop("at")
+    keys = [name for name in cells.columns if name in (*within, key, "stratum")]
+    return joined.group_by(keys).sum().sort(keys)
+
+
+def runs(rows: np.ndarray, least: float) -> np.ndarray:
+    """Give neighbours one number so that they have rows enough together, if all of them have.
+
+    Examples
+    --------
+    >>> runs(np.array([3.0, 30, 12, 7, 5]), 20).tolist(), runs(np.array([3.0, 4]), 20).tolist()
+    ([0, 0, 1, 1, 1], [0, 0])
+    """
+    run, held = np.zeros(len(rows), np.int64), 0.0
+    for place, own in enumerate(rows.tolist()):
+        full = held >= least
+        run[place] = run[place - 1] + full if place else 0
+        held = own if full else held + own
+    return np.where((run == run[-1]) & (held < least), np.maximum(run - 1, 0), run)

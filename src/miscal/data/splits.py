@@ -10,8 +10,8 @@ import numpy as np
 
 from miscal.base.errors import InputError, argument
 from miscal.base.folds import content_order, linked, row_groups
+from miscal.base.precision import chosen_rows
 from miscal.base.vocabulary import ANSWER, Kind, vocabulary
-from miscal.data.mapped import chosen_rows
 from miscal.data.triples import SPLITS, Triples
 
 SHARES = {"train": 0.8, "val": 0.1, "test": 0.1}

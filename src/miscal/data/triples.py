@@ -12,11 +12,9 @@ import numpy as np
 from miscal.base.arrays import counted, row_list, value_list
 from miscal.base.checks import DATES, check_confidence, check_correct, check_features, check_lengths, check_weight
 from miscal.base.errors import InputError
-from miscal.base.folds import content_order, row_groups
+from miscal.base.folds import content_order, row_groups, time_blocks
 from miscal.base.vocabulary import ANSWER, Kind, check_kind
-from miscal.data.class_probabilities import ClassProbabilities
-from miscal.data.judged import JudgeReading
-from miscal.data.periods import time_blocks
+from miscal.data.judged import ClassProbabilities, JudgeReading
 
 UnitSource = Literal["rows", "equal inputs", "near copies", "column", "named"]
 

@@ -210,11 +210,14 @@ def ranking(rows: LabelledRows) -> Measure | None:
     if min(right.sum(), (~right).sum()) < LEAST_EACH:
         return None
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight
-    sides = [(rows.confidence[side], weight[side]) for side in (right, ~right)]
+    place = np.unique(rows.confidence, return_inverse=True)[1]
+    masses = [np.bincount(place, weight * side, int(place.max()) + 1) for side in (right, ~right)]
     # for each answer, the share of the other kind that it stands above, ties counted half
-    above = [_share_below(own[0], *other) for own, other in (sides, sides[::-1])]
-    area = float(sides[0][1] @ above[0] / sides[0][1].sum())
-    shares = [own / own.sum() for _, own in sides]
+    below = [(np.cumsum(mass) - mass / 2) / mass.sum() for mass in masses]
+    above = below[1][place[right]], below[0][place[~right]]
+    shares = [own / own.sum() for own in (weight[right], weight[~right])]
+    # by the sum of weights, not by shares: of equal confidences it is one half exactly
+    area = float(weight[right] @ above[0] / weight[right].sum())
     # by how much each answer moves the area
     moves = shares[0] * (above[0] - area), shares[1] * (1 - area - above[1])
     effective = [1 / float(share @ share) for share in shares]
@@ -230,16 +233,8 @@ def ranking(rows: LabelledRows) -> Measure | None:
     return Measure(value=area, interval=(max(0.0, area - half), min(1.0, area + half)))
 
 
-def _share_below(values: np.ndarray, others: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Share of the others, by their weight, that lie below each value; those level with it count half."""
-    order = np.argsort(others, kind="stable")
-    running, ordered = np.r_[0.0, np.cumsum(weight[order])], others[order]
-    below, level = (running[np.searchsorted(ordered, values, side)] for side in ("left", "right"))
-    return (below + level) / 2 / running[-1]
-
-
 _BY_BOTH = {"cells": "together", "difference": "by their difference"}
-"""What two columns that are both left out tell the outcome by."""
+"""What two columns tell the outcome by, of which one or both are left out."""
 
 
 def leak_alarms(readings: Sequence[ColumnReading]) -> tuple[str, ...]:
@@ -252,22 +247,25 @@ def leak_alarms(readings: Sequence[ColumnReading]) -> tuple[str, ...]:
     >>> [said] = leak_alarms([ColumnReading("late", "number", 90, 0, "...", leak=0.9981, leak_by="ranking")])
     >>> print(said)
     The column 'late' alone ranks outcomes nearly perfectly (area under the ROC curve 0.998), as what is known only
-    after the outcome does. It was left out of inputs and findings, so that no number here rests on it. If it is known
-    before the outcome, use it with --allow-leak late; if not, leave it out with --leave-out late
+    after the outcome does. 'late' was left out of inputs and findings, so that no number here rests on it. If it is
+    known before the outcome, use it with --allow-leak late; if not, leave it out with --leave-out late
     """
-    said = {}
+    said: dict[frozenset[str], str] = {}
+    left_out = {one.name for one in readings if one.leak is not None}
     for one in readings:
         if one.leak is not None:
-            names = [one.name, one.leak_with] if one.leak_by in _BY_BOTH else [one.name]
+            pair = one.leak_by in _BY_BOTH and one.leak_with in left_out
+            names = [one.name, str(one.leak_with)] if pair else [one.name]
             said.setdefault(frozenset(names), f"{_leak(one)}. {_withheld(names)}")
     return tuple(said.values())
 
 
 def _withheld(names: Sequence[str]) -> str:
     option = shlex.quote(",".join(names))
-    it, is_, was, them = ("it", "is", "was", "it") if len(names) == 1 else ("they", "are", "were", "them")
+    one = len(names) == 1
+    it, is_, were, them = ("it", "is", f"{names[0]!r} was", "it") if one else ("they", "are", "They were", "them")
     return (
-        f"{it.capitalize()} {was} left out of inputs and findings, so that no number here rests on {them}. If {it} "
+        f"{were} left out of inputs and findings, so that no number here rests on {them}. If {it} "
         f"{is_} known before the outcome, use {them} with --allow-leak {option}; if not, leave {them} out with "
         f"--leave-out {option}"
     )

@@ -1,24 +1,124 @@
-"""Say in three lines what a run found: what is wrong and how large it is, where most, and what to do.
+"""The sentences of a summary, and three lines: what is wrong and how large it is, where most, and what to do.
 
 Lines are chosen by rule from the numbers of the summary: plain facts of all rows come before what needs a field.
 """
 
 from __future__ import annotations
 
-from miscal.base.number_wording import lower_limit, round_up, spoken
+from dataclasses import replace
+
+from miscal.base.number_wording import lower_limit, percent, round_up, spoken
 from miscal.base.shown import first_words
-from miscal.base.vocabulary import LESS_OR_MORE, Vocabulary, vocabulary
+from miscal.base.vocabulary import EVENT, LESS_OR_MORE, Vocabulary, vocabulary
 from miscal.discovery.alarms import ONE_VALUE
 from miscal.discovery.summary import Summary
-from miscal.discovery.summary_parts import Answer
-from miscal.discovery.wording import confusion_sentence
+from miscal.discovery.summary_parts import Answer, Confusion, JudgeNumbers, Rate
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
-from miscal.findings.conditions import Cut, Trend, phrase
+from miscal.findings.conditions import Trend
 from miscal.findings.ledger import Finding
 from miscal.findings.ledger.sizes import WORSE
 from miscal.findings.verdict import in_points
 
-MOST_WORDS = 8
+LACKING = {
+    "labels": "fewer than 20 answers have a verdict of people",
+    "clusters": "counted by group and weight, the verdicts are worth fewer than 10 independent answers",
+}
+"""Why a rate has no interval."""
+
+
+def words_of(name: str) -> Vocabulary:
+    """Return the words of a class: an event that happens where it is the label.
+
+    Examples
+    --------
+    >>> words_of("owl").than_equal_rows(), words_of("owl").group_rate.format("12 %")
+    ('than rows of equal probability of owl', 'the label is owl in 12 %')
+    """
+    # the name may hold what a template would take for a place to fill
+    safe = name.replace("{", "{{").replace("}", "}}")
+    return replace(
+        vocabulary(EVENT),
+        probability=f"probability of {name}",
+        probabilities=f"probabilities of {name}",
+        rate=f"share of {name}",
+        group_rate=f"the label is {safe} in {{}}",
+        place="",
+    )
+
+
+def confusion_sentence(one: Confusion) -> str:
+    """Say how often a class is the label where another is predicted, and how often the model says so.
+
+    Examples
+    --------
+    >>> from miscal.base.document import Measure
+    >>> sizes = dict(probability=0.03, rate=0.12, hidden=Measure(value=0.08), after=Measure(value=0.0))
+    >>> known = dict(fate="corrected", label="dog", predicted="cat", finding=1, n=800, sign="under", p_adjusted=1e-4)
+    >>> confusion_sentence(Confusion(**known, **sizes))
+    'where the model predicts cat, the label is dog in 12 % of the 800 rows, and the model says 3 %'
+    """
+    return (
+        f"where the model predicts {one.predicted}, the label is {one.label} in {percent(one.rate)} of the {one.n:,} "
+        f"rows, and the model says {percent(one.probability)}"
+    )
+
+
+def between(rate: Rate) -> str:
+    """Write the interval of a rate, or say why there is none.
+
+    Examples
+    --------
+    >>> between(Rate(estimate=0.61, interval=(0.571, 0.649), n_labelled=200, n=2000))
+    '57 to 65 %'
+    >>> between(Rate(estimate=0.61, lacking="labels", n_labelled=3, n=20))
+    'no interval: fewer than 20 answers have a verdict of people'
+    """
+    if rate.interval is None:
+        return f"no interval: {LACKING[rate.lacking or 'labels']}"
+    low, high = rate.interval
+    return f"{percent(low).removesuffix(' %')} to {percent(high)}"
+
+
+def rate_sentence(numbers: JudgeNumbers) -> str:
+    """Say how often people would approve, beside what the judge says.
+
+    Examples
+    --------
+    >>> from miscal.discovery.summary_parts import GroupRate
+    >>> known = {"n_labelled": 200, "n": 2000}
+    >>> rate, judge = Rate(estimate=0.61, interval=(0.57, 0.65), **known), Rate(estimate=0.74, **known)
+    >>> whole = GroupRate(name="all answers", rate=rate, judge=judge)
+    >>> print(rate_sentence(JudgeNumbers(n_unjudged=1800, whole=whole)))
+    People would approve 61 % of all 2,000 answers (57 to 65 %), of which they have judged 200; the judge says 74 %.
+    """
+    whole = numbers.whole
+    would = "would approve" if numbers.n_unjudged else "approve"
+    judged = f", of which they have judged {whole.rate.n_labelled:,}" if numbers.n_unjudged else ""
+    return (
+        f"People {would} {percent(whole.rate.estimate or 0.0)} of all {whole.rate.n:,} answers "
+        f"({between(whole.rate)}){judged}; the judge says {percent(whole.judge.estimate or 0.0)}."
+    )
+
+
+def scale_sentence(numbers: JudgeNumbers) -> str:
+    """Say what the scores stand for; empty where they are probabilities.
+
+    Examples
+    --------
+    >>> from miscal.discovery.summary_parts import GroupRate, ScalePoint
+    >>> points = ScalePoint(score="fail", approval=0.1), ScalePoint(score="pass", approval=0.7)
+    >>> known = {"n_labelled": 9, "n": 9}
+    >>> rates = dict.fromkeys(("rate", "judge"), Rate(estimate=0.5, **known))
+    >>> scale_sentence(JudgeNumbers(scale=points, n_unjudged=0, whole=GroupRate(name="all", **rates)))
+    'Scores stand for how often people approve at each, so that both agree on average: fail 10 %, pass 70 %.'
+    """
+    if not numbers.scale:
+        return ""
+    scores = ", ".join(f"{one.score} {percent(one.approval or 0.0)}" for one in numbers.scale)
+    return f"Scores stand for how often people approve at each, so that both agree on average: {scores}."
+
+
+MOST_WORDS = 10
 """Words of a group's name in a sentence; tables hold the whole name."""
 HARMED_WORDS = 6
 """Words of the name of a group that the correction makes worse."""
@@ -55,9 +155,8 @@ def worded(summary: Summary) -> Summary:
 
 def promised(finding: Finding) -> bool:
     """Whether the group is off by itself, and not only beside rows of equal probability."""
-    return finding.residual * (finding.hidden.value or 0.0) > 0 and abs(finding.residual) >= OF_EQUAL_SIGN * abs(
-        finding.hidden.value or 0.0
-    )
+    off, hidden = finding.accuracy - finding.confidence, finding.hidden.value or 0.0
+    return off * hidden > 0 and abs(off) >= OF_EQUAL_SIGN * abs(hidden)
 
 
 def _plain(summary: Summary, words: Vocabulary) -> str:
@@ -129,7 +228,7 @@ def _reason(summary: Summary, words: Vocabulary) -> str:
         whole = [one for one in found if not isinstance(one[1].condition, Trend)]
         name, one = min(whole or found, key=lambda named: named[1].p_adjusted)
         promise = f"class {name} gets {spoken(one.confidence)} on average and is right in {spoken(one.accuracy)}"
-        return f"On {first_words(one.phrase, MOST_WORDS)}, {promise} ({one.n:,} rows)."
+        return f"On {first_words(one.condition.phrase, MOST_WORDS)}, {promise} ({one.n:,} rows)."
     proof = summary.certificate
     if proof.claims_hidden:
         off = [one for one in summary.hidden_regimes if one.confirmed.hidden and one.hidden and one.hidden.value]
@@ -148,33 +247,25 @@ def _reason(summary: Summary, words: Vocabulary) -> str:
 def named_first(summary: Summary, words: Vocabulary) -> Finding:
     """Return the finding that is named: beside a model that is off everywhere, the group that is off most.
 
-    Else the first one, which is about the strongest, but a group that is off as a whole before one along a column.
+    Else the first one, which is about the strongest.
     """
-    known = [one for one in summary.findings if not isinstance(one.condition, Cut)] or list(summary.findings)
     says, true = _averages(summary)
-    alike = [one for one in known if promised(one) and one.residual * (true - says) > 0]
+    alike = [one for one in summary.findings if promised(one) and (one.residual.value or 0.0) * (true - says) > 0]
     if alike and _plain(summary, words):
-        return max(alike, key=lambda one: abs(one.residual))
-    return known[0]
+        return max(alike, key=lambda one: abs(one.residual.value or 0.0))
+    return summary.findings[0]
 
 
-def group_name(finding: Finding, words: Vocabulary) -> str:
-    """Return what a finding is called: an end of the field by its end, a trend by the end that its numbers are of."""
-    if isinstance(finding.condition, Cut):
-        return words.ends[finding.condition.end]
+def group_name(finding: Finding) -> str:
+    """Return what a finding is called: a trend by the end that its numbers are of."""
     return finding.condition.upper_end.words if isinstance(finding.condition, Trend) else finding.description
-
-
-def _rows_of(finding: Finding, words: Vocabulary) -> str:
-    """Return its rows, in the middle of a sentence."""
-    if isinstance(finding.condition, Cut):
-        return words.ends[finding.condition.end]
-    return phrase(finding.condition.upper_end) if isinstance(finding.condition, Trend) else finding.phrase
 
 
 def finding_sentence(finding: Finding, words: Vocabulary) -> str:
     """Say of a finding what was promised and what happened, in at most 25 words or so."""
-    group = first_words(_rows_of(finding, words), MOST_WORDS)
+    one = finding.condition
+    rows = (one.upper_end if isinstance(one, Trend) else one).phrase
+    group = first_words(rows, MOST_WORDS)
     says, true = spoken(finding.confidence), spoken(finding.accuracy)
     low, high = finding.happened.interval or (None, None)
     between = "" if low is None or high is None else f"{spoken(low).removesuffix(' %')} to {spoken(high)}, "
@@ -186,8 +277,8 @@ def finding_sentence(finding: Finding, words: Vocabulary) -> str:
 
 def _action(summary: Summary, words: Vocabulary) -> str:
     """Say what to do: check the data, use the correction or not, or label more rows."""
-    plain, high = summary.plain, (summary.plain.ranking.interval or (None, None))[1]
-    if (high is not None and high < 0.5) or (plain.far and not _ranks_well(summary)):
+    plain, (low, high) = summary.plain, summary.plain.ranking.interval or (None, None)
+    if (high is not None and high < 0.5) or (plain.far and not (low is not None and low > 0.5)):
         both = _column(summary, "confidence", words.probability), _column(summary, "correct", "the outcome")
         return f"Check that {both[0]} and {both[1]} are the right columns, and not reversed."
     if plain.copies > 1:
@@ -249,7 +340,7 @@ def _but(summary: Summary, words: Vocabulary) -> str:
     worse = sorted(filter(harmed, summary.findings), key=lambda one: -one.n)
     if not worse:
         return ""
-    name = group_name(worse[0], words).partition(" (")[0]
+    name = group_name(worse[0]).partition(" (")[0]
     name = first_words(name, HARMED_WORDS // (2 if summary.leaks else 1))
     more = len(worse) - 1
     others = f" and {more} more" if more else ""
@@ -294,11 +385,6 @@ def _would_have_shown(summary: Summary) -> float | None:
     halves = [one.average for one in summary.certificate.detectable_learned if one.place == "halves"]
     known = [one for one in (summary.certificate.detectable, *halves) if one is not None]
     return max(known, default=None)
-
-
-def _ranks_well(summary: Summary) -> bool:
-    low = (summary.plain.ranking.interval or (None, None))[0]
-    return low is not None and low > 0.5
 
 
 def _column(summary: Summary, part: str, usual: str) -> str:

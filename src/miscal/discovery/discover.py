@@ -14,17 +14,15 @@ import numpy as np
 from miscal.base.checks import check_seed
 from miscal.base.errors import InputError
 from miscal.base.number_wording import percent
-from miscal.base.progress import progress_to
-from miscal.base.randomness import global_random_kept
-from miscal.base.threads import one_thread
+from miscal.base.threads import global_random_kept, one_thread
 from miscal.base.vocabulary import vocabulary
 from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.calibration.survey_design import average
 from miscal.data.splits import sample_size
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import fit_rows, prepare, unseen_columns
-from miscal.discovery.evidence import ALL, TIME, Evidence, evidence_of, refuse_learned_scale, refuse_time
 from miscal.discovery.findings import write_ledger
+from miscal.discovery.fitted_rows import ALL, TIME, Evidence, evidence_of, refuse_learned_scale, refuse_time
 from miscal.discovery.layout import MapMethod, Picture, check_layout
 from miscal.discovery.progress import Clock, Progress, expected_seconds
 from miscal.discovery.run import RunContent
@@ -37,7 +35,6 @@ from miscal.estimators.estimate import regimes_of
 from miscal.estimators.registry import estimator_class, make_estimator, uses_device
 from miscal.findings import default_epsilon
 from miscal.findings.decisions import Thresholds
-from miscal.findings.ledger import ADJUSTMENTS, FAMILY_WISE, LEDGER_DEFAULTS
 
 QUICK = "quick: no field was learned; without quick there are regimes of a field, and the full correction"
 """What a run without a field leaves out, and how to have it."""
@@ -53,7 +50,6 @@ def discover(
     epsilon: float | None = None,
     min_rows: int = MIN_SLICE_ROWS,
     evidence: Evidence | None = None,
-    adjustment: str = FAMILY_WISE,
     sample: int | None = None,
     n_jobs: int | None = None,
     device: str = "auto",
@@ -80,7 +76,7 @@ def discover(
     """
     read = triples
     check_seed(seed)
-    _check_settings(method, options, device, epsilon, adjustment, min_rows)
+    _check_settings(method, options, device, epsilon, min_rows)
     thresholds = Thresholds.of(threshold, cost)
     check_layout(map_method)
     expected = expected_seconds(*triples.X.shape)
@@ -101,7 +97,7 @@ def discover(
             warnings += (QUICK,)
         if epsilon is None:
             epsilon = default_epsilon(triples.kind, average(triples.confidence, triples.weight))
-    with clock.stage("field") as part, progress_to(part.tell):
+    with clock.stage("field") as part:
         fitted = fit_rows(
             triples,
             method=method,
@@ -117,7 +113,6 @@ def discover(
         part.found = words.averages.format(probability=words.percent(says), rate=words.percent(true))
     # what follows is many small sums, which threads only slow down
     with one_thread():
-        settings = replace(LEDGER_DEFAULTS, adjustment=adjustment)
         with clock.stage("regimes") as part:
             estimate = fitted.estimate
             regime, hidden_regime = (
@@ -127,8 +122,8 @@ def discover(
             shares = [f"{words.regime(name)} on {percent(np.mean(regime == name))}" for name in ("over", "under")]
             part.found = f"Estimated to be {' and '.join(shares)} of the rows."
         with clock.stage("findings") as part:
-            rows, several = run_classes(fitted, own_split=own_split, seed=seed, settings=settings)
-            ledger = write_ledger(rows, own_split=own_split, seed=seed, several=several, settings=settings)
+            rows, several = run_classes(fitted, own_split=own_split, seed=seed)
+            ledger = write_ledger(rows, own_split=own_split, seed=seed, several=several)
             count = "1 finding" if len(ledger.findings) == 1 else f"{len(ledger.findings)} findings"
             strongest = (f"{count}, the strongest: {one.description}." for one in ledger.findings)
             part.found = next(strongest, "No finding.")
@@ -179,7 +174,7 @@ def _sample_size(triples: Triples, evaluation: Evidence, asked: int | None) -> i
 
 
 def _check_settings(
-    method: str, options: Mapping[str, Any] | None, device: str, epsilon: float | None, adjustment: str, min_rows: int
+    method: str, options: Mapping[str, Any] | None, device: str, epsilon: float | None, min_rows: int
 ) -> None:
     # made for its checks alone, before any work is done
     make_estimator(method, options=options, device=device)
@@ -187,5 +182,3 @@ def _check_settings(
         raise InputError(f"epsilon must be in [0, 1); got {epsilon!r}")
     if not isinstance(min_rows, int) or isinstance(min_rows, bool) or min_rows < 1:
         raise InputError(f"min_rows must be a whole number of at least 1; got {min_rows!r}")
-    if adjustment not in ADJUSTMENTS:
-        raise InputError(f"adjustment must be one of {', '.join(ADJUSTMENTS)}; got {adjustment!r}")

@@ -15,8 +15,7 @@ from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.data.copies import copies
 from miscal.data.splits import check_trainable, draw_rows, in_canonical_order, kept_together, split_rows, straddling
 from miscal.data.triples import FoundUnits, Triples
-from miscal.discovery.evidence import TEST, TIME, Evidence, check_first_block
-from miscal.discovery.fitted_rows import BlankedRows, FittedRows
+from miscal.discovery.fitted_rows import TEST, TIME, BlankedRows, Evidence, FittedRows, check_first_block
 from miscal.discovery.units import with_units
 from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField
@@ -270,32 +269,36 @@ def expected_outcome(triples: Triples, seed: int, confidence: np.ndarray | None 
     # folds are dealt as a run deals them, in whatever order the rows come
     triples, order = in_canonical_order(triples)
     f = triples.confidence if confidence is None else confidence[order]
-    learned, expected = _regression(triples, f), np.empty(len(triples))
+    # in order of confidence, nothing that follows has to sort or to search far
+    rising = np.argsort(f, kind="stable")
+    f, expected = f[rising], np.empty(len(triples))
+    learned = _regression(triples, f, rising)
     if triples.split is not None:
-        expected[order] = learned(triples.split != "test", f)
+        expected[order[rising]] = learned(triples.split[rising] != "test", f)
         return expected
-    folds = assign_folds(triples.units, _FOLDS, np.random.default_rng((seed, _STREAM)))
+    folds = assign_folds(triples.units, _FOLDS, np.random.default_rng((seed, _STREAM)))[rising]
     for k in np.unique(folds):
         inside = folds == k
-        expected[order[inside]] = learned(~inside, f[inside])
+        expected[order[rising[inside]]] = learned(~inside, f[inside])
     return expected
 
 
 def expected_before(triples: Triples, confidence: np.ndarray, block: np.ndarray) -> np.ndarray:
     """Regress the outcome on a confidence with the rows of earlier blocks; in the first block it is the confidence."""
-    learned, expected = _regression(triples, confidence), confidence.copy()
+    learned, expected = _regression(triples, confidence, np.arange(len(triples))), confidence.copy()
     for k in range(1, int(block.max()) + 1):
         expected[block == k] = learned(block < k, confidence[block == k])
     return expected
 
 
-def _regression(triples: Triples, f: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """Return a function from the rows learned from, bool (n,), and confidences to E[y | f] there."""
-    named = None if triples.group is None else np.unique(triples.group, return_inverse=True)[1]
+def _regression(triples: Triples, f: np.ndarray, order: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """Return a function from the rows learned from and confidences to E[y | f] there; f and these are in an order."""
+    named = None if triples.group is None else np.unique(triples.group[order], return_inverse=True)[1]
+    y, weight = triples.correct[order], take_rows(triples.weight, order)
 
     def learned(known: np.ndarray, at: np.ndarray) -> np.ndarray:
-        group, weight = take_rows(named, known), take_rows(triples.weight, known)
-        return outcome_given_confidence(triples.correct[known], f[known], at, group=group, weight=weight)
+        group, own = take_rows(named, known), take_rows(weight, known)
+        return outcome_given_confidence(y[known], f[known], at, group=group, weight=own)
 
     return learned
 

@@ -11,27 +11,23 @@ import polars as pl
 
 from miscal.base.arrays import is_frame
 from miscal.base.checks import check_confidence, check_correct, check_lengths, check_weight
-from miscal.base.json_values import clean_text
+from miscal.base.document import clean_text
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.data.readers.in_memory import read
 from miscal.data.readers.rows import TableRows, metadata_of
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
-from miscal.discovery.evidence import ALL, TEST, TIME
-from miscal.discovery.fitted_rows import FittedRows
+from miscal.discovery.fitted_rows import ALL, TEST, TIME, FittedRows
 from miscal.discovery.several_classes import ClassRun
 from miscal.evidence.settings import EVIDENCE_DEFAULTS
 from miscal.findings.ledger import (
-    ADJUSTMENTS,
+    ADJUSTMENT,
     LEDGER_DEFAULTS,
     FindingsMethod,
     Ledger,
-    LedgerSettings,
-    SequentialField,
     clusters_of,
     find,
     named_groups,
-    number_of_cuts,
     readable,
     with_clusters,
     with_features,
@@ -44,9 +40,8 @@ def write_ledger(
     own_split: bool,
     seed: int,
     several: ClassRun | None = None,
-    settings: LedgerSettings = LEDGER_DEFAULTS,
 ) -> Ledger:
-    """Test named groups and clusters of inputs of the rows that may be evaluated, and the ends of the hidden field.
+    """Test named groups and clusters of inputs of the rows that may be evaluated.
 
     `rows`: with honest estimates, and E[y | f] of each. `own_split`: whether the user set the test rows apart: then
     they alone are evaluated. `seed`: of the folds, of the clusters, and of the order of rows of equal confidence.
@@ -57,13 +52,11 @@ def write_ledger(
     by_time = rows.evidence == TIME
     evidence = TIME if by_time else TEST if own_split else ALL
     witness = rows.evaluated if own_split or by_time else np.ones(len(rows.triples), dtype=bool)
-    triples = rows.triples.take(witness)
+    triples = rows.triples if witness.all() else rows.triples.take(witness)
     columns = with_features(triples.metadata, triples.X, triples.encoder)
-    clusters, space = clusters_of(
-        triples.places, own_units=readable(triples.encoder, triples.X), seed=seed, settings=settings
-    )
-    groups = with_clusters(named_groups(columns, triples.text, settings), clusters)
-    field, witnesses = _sequential(rows, witness), rows.evaluation_rows
+    clusters, space = clusters_of(triples.places, own_units=readable(triples.encoder, triples.X), seed=seed)
+    groups = with_clusters(named_groups(columns, triples.text), clusters)
+    witnesses = rows.evaluation_rows
     if evidence != rows.evidence:
         witnesses = rows.labelled(witness, expected=expected_outcome(replace(triples, split=None), seed))
     corrected = rows.corrected
@@ -74,18 +67,17 @@ def write_ledger(
         corrected = rows.labelled(witness, confidence=f, expected=expected)
     error = 1.0 if several is None else several.error_left
     error = error if witnesses.n_units >= EVIDENCE_DEFAULTS.least_units else 0.0
-    found = find(witnesses, groups, field=field, corrected=corrected, seed=seed, error=error, settings=settings)
+    found = find(witnesses, groups, corrected=corrected, seed=seed, error=error)
     many = 0 if several is None else len(several.ledgers)
     share = (
         "; of the error of all, a half is for the top label, and the other half for the "
         f"{many} classes looked at, in equal parts"
     )
     share = share if many else ""
-    cuts = 0 if field is None else number_of_cuts(settings)
     method = FindingsMethod(
-        candidates=len(groups) + cuts,
-        adjustment=ADJUSTMENTS[settings.adjustment] + share,
-        level=settings.significance,
+        candidates=len(groups),
+        adjustment=ADJUSTMENT + share,
+        level=LEDGER_DEFAULTS.significance,
         evidence=evidence,
         n=len(triples),
         not_crossed=groups.not_crossed,
@@ -98,17 +90,6 @@ def write_ledger(
     for among_all, inside in zip(members, found.members, strict=True):
         among_all[witness] = inside
     return replace(found, values=values, members=members, method=method, clusters=space)
-
-
-def _sequential(rows: FittedRows, witness: np.ndarray) -> SequentialField | None:
-    """Take the hidden field where rows before taught it: those of earlier folds or, at test rows, all others."""
-    if rows.evidence == TEST:
-        hidden, block = np.where(rows.evaluated, rows.estimate.hidden, np.nan), rows.evaluated.astype(np.int64)
-    elif rows.forward is not None and rows.block is not None:
-        hidden, block = np.where(rows.block >= 0, rows.forward.hidden, np.nan), rows.block
-    else:
-        return None
-    return SequentialField(hidden[witness], block[witness])
 
 
 def named_findings(y_true: Any, y_prob: Any, by: Any, *, sample_weight: Any = None, seed: int = 0) -> Ledger:
@@ -145,9 +126,8 @@ def named_findings(y_true: Any, y_prob: Any, by: Any, *, sample_weight: Any = No
     if weight is not None:
         triples = triples.take(np.flatnonzero(weight > 0))
         triples = replace(triples, row=np.arange(len(triples)))
-    nothing = np.zeros(len(triples))
     rows = LabelledRows.of(
-        triples.correct, triples.confidence, expected_outcome(triples, seed), hidden=nothing, row=triples.row,
+        triples.correct, triples.confidence, expected_outcome(triples, seed), row=triples.row,
         weight=triples.weight,
     )  # fmt: skip
     return find(rows, named_groups(triples.metadata), seed=seed)

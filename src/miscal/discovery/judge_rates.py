@@ -8,15 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from miscal.base.json_values import clean_text
+from miscal.base.document import clean_text
 from miscal.base.vocabulary import JUDGE
 from miscal.data.judged import JudgeReading, UnjudgedRows
 from miscal.data.readers.outcomes import scale_words
 from miscal.data.triples import Triples
 from miscal.discovery.fitted_rows import FittedRows
 from miscal.discovery.summary_parts import GroupRate, JudgeNumbers, Rate, ScalePoint
-from miscal.evidence.judged_rows import JudgedRows, PassRate
-from miscal.evidence.prediction_powered import judge_rate, pass_rate
+from miscal.evidence.judged_rows import JudgedRows, PassRate, judge_rate, pass_rate
 from miscal.findings.conditions import Frame, Value
 from miscal.findings.ledger.frames import frame_of_rows
 
@@ -105,7 +104,7 @@ def _joined(first: NDArray, second: NDArray | None) -> NDArray:
 
 def _groups(found: FittedRows, scored: _Scored) -> Iterator[tuple[dict, NDArray[np.bool_]]]:
     for place, one in enumerate(found.ledger.findings, start=1):
-        if not one.condition.on_field and one.condition.lacks(scored.frame) is None:
+        if one.condition.lacks(scored.frame) is None:
             yield {"name": one.description, "finding": place}, one.condition.rows(scored.frame)
     for column in found.triples.metadata:
         values = scored.frame.texts(column)

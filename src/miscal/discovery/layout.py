@@ -30,12 +30,11 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import polars as pl
 
-from miscal.base.directions import oriented
+from miscal.base.arrays import oriented
+from miscal.base.document import clean_text
 from miscal.base.errors import InputError, argument
 from miscal.base.extras import need
-from miscal.base.json_values import clean_text
-from miscal.base.randomness import global_random_kept
-from miscal.base.threads import one_thread
+from miscal.base.threads import global_random_kept, one_thread
 from miscal.data.triples import Triples
 from miscal.discovery.summary import MapInfo
 from miscal.findings.enrichment import written_date

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from miscal.base.document import Measure
-from miscal.base.json_values import interval, number
+from miscal.base.document import Measure, interval, number
+from miscal.base.folds import PERIODS, period_starts
 from miscal.calibration import metrics
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.metrics.curve import curve_of
@@ -22,10 +22,8 @@ from miscal.calibration.metrics.gap import MIN_SLICE_ROWS, gap_of, slice_number
 from miscal.calibration.metrics.inference import DRAWS, smece_of
 from miscal.calibration.metrics.scores import log_losses, mean_of_values, squared_errors
 from miscal.calibration.survey_design import average, correlation, spread
-from miscal.data.periods import PERIODS, period_starts
 from miscal.data.triples import FoundUnits
-from miscal.discovery.evidence import TIME
-from miscal.discovery.fitted_rows import FittedRows
+from miscal.discovery.fitted_rows import TIME, FittedRows
 from miscal.discovery.summary import (
     Comparison,
     Curves,
@@ -347,7 +345,7 @@ def over_time(rows: FittedRows, column: str | None) -> OverTime | None:
 def periods_of(time: NDArray) -> tuple[str | None, NDArray]:
     """Cut times into periods: the shortest with at most 40 periods, and 50 rows in each on average where that can be.
 
-    `time`, (n,) array of datetime64 or float64. Returns `period`: one of :data:`miscal.data.periods.PERIODS`; None
+    `time`, (n,) array of datetime64 or float64. Returns `period`: one of :data:`miscal.base.folds.PERIODS`; None
     where times are numbers; `starts`, (n,) array: when the period of each row began.
 
     Examples

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from miscal.base.progress import progress_to
+
 STAGES = ("split", "field", "regimes", "findings", "answer", "measures")
 """The stages of a discovery, in their order. The command adds "reading" before them, "map" and "report" after them."""
 
@@ -113,7 +115,8 @@ class Clock:
         # 1 is for the end alone, after what follows the last piece
         part = RunningStage(lambda share: tell(min(share, _NEARLY)))
         tell(0.0)
-        yield part
+        with progress_to(part.tell):
+            yield part
         self.seconds[name] = round(time.monotonic() - start, 3)
         tell(1.0, part.found)
 

@@ -13,11 +13,10 @@ from miscal.base.arrays import column_of
 from miscal.base.errors import MismatchError
 from miscal.data.readers import Table, open_table, reread
 from miscal.data.readers.in_memory import accepts, collected
-from miscal.data.readers.matrix import TENSOR
 from miscal.data.readers.provenance import EMBEDDINGS_FILE, ROWS_FILE, found_in
-from miscal.data.readers.table import own_parquet
+from miscal.data.readers.table import TENSOR, own_parquet
 from miscal.data.triples import FoundUnits, Triples
-from miscal.discovery.evidence import TEST, TIME
+from miscal.discovery.fitted_rows import TEST, TIME
 from miscal.discovery.layout import MAP_FILE, Picture
 from miscal.discovery.run_folder import CLASS_FINDINGS_FILE, CLASSES_FILE, COLUMNS_FILE, check_seal, seal
 from miscal.discovery.saved_model import SavedModel, load_clusters, load_model, save_clusters
@@ -80,8 +79,7 @@ class RunContent:
         estimates E[y - f], in [-1, 1]: positive means under-confident.
     `picture`: the map of the rows (a sample, if there are many), for the report, or what it is drawn from; `summary`
         says of a map how it was made once it is drawn.
-    `findings`, `columns`: ``findings.parquet`` and ``columns.parquet``; the latter without rows where the run was made
-        before there was such a file.
+    `findings`, `columns`: ``findings.parquet`` and ``columns.parquet``.
     `path`: the folder; None where there is none yet.
 
     The others are those of a run made in this process: what corrects new rows, how inputs were clustered, `values` of
@@ -158,8 +156,7 @@ class RunContent:
     def _with_units(self, rows: Triples) -> Triples:
         """Return rows that know what the run counted them by; those that it left out are units of their own."""
         found = self.summary.units
-        # runs of earlier versions counted rows
-        if found is None or "unit" not in self.table.columns or self.table["unit"].null_count():
+        if found is None or self.table["unit"].null_count():
             return rows
         unit = self.table["unit"].max() + 1 + np.arange(len(rows))
         unit[np.searchsorted(rows.row, self.table["row"].to_numpy())] = self.table["unit"].to_numpy()

@@ -12,8 +12,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from miscal.base.errors import InputError
+from miscal.base.folders import load_state, rebuilding, save_state
 from miscal.base.frames import FrameKind
-from miscal.base.state_folder import load_state, rebuilding, save_state
 from miscal.base.vocabulary import ANSWER, Kind, check_kind
 from miscal.data.encoders import Encoder, encoder_from_state
 from miscal.data.judged import JudgeScale
@@ -284,11 +284,10 @@ def load_model(folder: str | Path) -> SavedModel:
     content, arrays = load_state(folder / INPUT, _INPUT_FORM)
     with rebuilding(folder / INPUT):
         encoder, column = encoder_from_state(content["encoder"], arrays), content["confidence"]
-        kind = check_kind(content.get("kind", ANSWER))  # models of earlier versions have none
+        kind = check_kind(content["kind"])
         if encoder.n_features != estimator.n_features or not isinstance(column, str | None):
             raise ValueError(f"{encoder.n_features} features where the field has {estimator.n_features}")
-        # nor what it costs to do without a column
-        costs = {str(name): float(cost) for name, cost in content.get("costs", {}).items()}
+        costs = {str(name): float(cost) for name, cost in content["costs"].items()}
         scale = JudgeScale.from_dict(content["scale"]) if "scale" in content else None
     return SavedModel(estimator, encoder, column, kind, costs, classes, scale)
 

@@ -16,15 +16,13 @@ from miscal.calibration.simplex_maps import class_log_losses
 from miscal.calibration.survey_design import average
 from miscal.discovery import measurements
 from miscal.discovery.estimating import expected_outcome
-from miscal.discovery.evidence import TEST
-from miscal.discovery.fitted_rows import FittedRows
+from miscal.discovery.fitted_rows import TEST, FittedRows
 from miscal.discovery.summary_parts import ClassEvent, ClassNumbers, Confusion, CurvePair
 from miscal.estimators.simplex.correction import SimplexCorrection, fit_simplex
 from miscal.findings.conditions import Value
 from miscal.findings.ledger import (
     Finding,
     Ledger,
-    LedgerSettings,
     find,
     named_groups,
     with_features,
@@ -71,9 +69,7 @@ class ClassRun:
         return TOP_LABEL_ERROR if self.ledgers else 1.0
 
 
-def run_classes(
-    rows: FittedRows, *, own_split: bool, seed: int, settings: LedgerSettings
-) -> tuple[FittedRows, ClassRun | None]:
+def run_classes(rows: FittedRows, *, own_split: bool, seed: int) -> tuple[FittedRows, ClassRun | None]:
     """Correct all classes and test each, if there are several.
 
     Returns `rows`: with the top label corrected as its class is.
@@ -81,7 +77,7 @@ def run_classes(
     if rows.triples.classes is None:
         return rows, None
     fitted, probability, by_map = correct_classes(rows, seed)
-    found = class_ledgers(rows, probability, own_split=own_split, seed=seed, settings=settings)
+    found = class_ledgers(rows, probability, own_split=own_split, seed=seed)
     return with_top_label_corrected(rows, probability, seed), ClassRun(fitted, probability, by_map, *found)
 
 
@@ -175,7 +171,7 @@ def class_rows(rows: FittedRows, probability: np.ndarray, k: int, witness: np.nd
 
 
 def class_ledgers(
-    rows: FittedRows, corrected: np.ndarray, *, own_split: bool, seed: int, settings: LedgerSettings
+    rows: FittedRows, corrected: np.ndarray, *, own_split: bool, seed: int
 ) -> tuple[dict[int, Ledger], float, int]:
     """Test for each class in which groups it is the label more or less often than its probability says.
 
@@ -188,7 +184,7 @@ def class_ledgers(
     """
     witness = rows.evaluated if own_split else np.ones(len(rows.triples), dtype=bool)
     triples = rows.triples.take(witness)
-    groups = named_groups(with_features(triples.metadata, triples.X, triples.encoder), None, settings)
+    groups = named_groups(with_features(triples.metadata, triples.X, triples.encoder))
     chosen = choose_classes(np.bincount(triples.classes.code, minlength=len(triples.classes.names)))
     if not chosen:
         return {}, 0.0, 0
@@ -199,7 +195,7 @@ def class_ledgers(
             class_rows(rows, probability, k, witness, seed)
             for probability in (rows.triples.classes.probability, corrected)
         )
-        found[k] = find(before, groups, corrected=after, seed=seed, error=error, settings=settings)
+        found[k] = find(before, groups, corrected=after, seed=seed, error=error)
     return found, error, len(groups)
 
 

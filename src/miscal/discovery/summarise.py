@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from miscal.base.json_values import plain
+from miscal.base.document import plain
 from miscal.base.number_wording import percent
 from miscal.base.vocabulary import vocabulary
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
@@ -22,8 +22,7 @@ from miscal.data.triples import SPLITS, Triples
 from miscal.discovery import measurements
 from miscal.discovery.alarms import alarms, copy_alarms, leak_alarms, plain_facts, say_little
 from miscal.discovery.answer import answer_of, worded
-from miscal.discovery.evidence import ALL, TEST, TIME
-from miscal.discovery.fitted_rows import FittedRows, costs
+from miscal.discovery.fitted_rows import ALL, TEST, TIME, FittedRows, costs
 from miscal.discovery.judge_rates import judge_numbers
 from miscal.discovery.measurements import over_time
 from miscal.discovery.several_classes import ClassRun, class_numbers
@@ -32,9 +31,8 @@ from miscal.discovery.summary_parts import Answer
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.registry import estimator_class
 from miscal.evidence.blocks import needed
-from miscal.evidence.certificates import Certificate, certificate
+from miscal.evidence.certificates import Certificate, certificate, drift, drift_warning
 from miscal.evidence.conditional import rare_values_warning
-from miscal.evidence.drift import drift, drift_warning
 from miscal.evidence.kernel_score import SmoothedResiduals, smoothed_residuals
 from miscal.evidence.limits import NOTHING_CLAIMED
 from miscal.evidence.power import detectable_places

@@ -13,9 +13,9 @@ from pydantic import ConfigDict, Field, FiniteFloat, NonNegativeInt, SerializerF
 
 from miscal.base.document import Document, Measure, MeasureAgainstNull, Number, Part, Share, Text
 from miscal.base.errors import CorruptFile, FileError, MismatchError, command
+from miscal.base.folds import PERIODS
 from miscal.base.vocabulary import ANSWER, Kind
 from miscal.data.column_reading import ColumnReading
-from miscal.data.periods import PERIODS
 from miscal.data.triples import UnitSource
 from miscal.discovery.summary_parts import Answer, ClassNumbers, CurvePair, JudgeNumbers, PlainFacts, Score
 from miscal.evidence.certificates import Certificate
@@ -24,7 +24,7 @@ from miscal.findings.decisions import Decision
 from miscal.findings.enrichment import Enriched
 from miscal.findings.ledger import Finding, FindingsMethod
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 """Version of the layout of ``summary.json``; raised whenever a key changes its meaning, is removed, or is
 needed by a command that reads runs. A run of another version is refused."""
 
@@ -275,7 +275,7 @@ class Columns(Part):
     """Which columns of the data were used, and for what: several for x made from features, None for embeddings.
 
     ``needed`` are the columns that `miscal calibrate` needs of new rows, ``embeddings`` says whether it needs those,
-    too; ``names_only`` are the metadata that are no part of x. Runs of earlier versions have none of the three.
+    too; ``names_only`` are the metadata that are no part of x.
     ``positive`` is the value of the outcome's column that is the event, where one was named.
 
     `correct`: the outcome. `x`: the inputs. `text`: the texts. `metadata`: what names findings first.
@@ -326,7 +326,7 @@ class Summary(Document):
     """Everything a run found, as in ``summary.json``.
 
     `share_extreme`: share of rows whose confidence lies below 2 % or above 98 %; where it is over a half, axes of
-        probability are in log-odds at first. Null in older runs.
+        probability are in log-odds at first.
     `n_train, n_val, n_test`: rows of each part of a split; null where all rows are evaluated.
     `n_sample`: rows that the field was learned from, where they are a random sample; else null.
     `plain`: what all rows show before anything is learned, which the headline says first.
@@ -357,7 +357,7 @@ class Summary(Document):
     kind: Kind = ANSWER
     n: NonNegativeInt
     share_extreme: Share | None = None
-    """Rows whose confidence lies below 2 % or above 98 %; of older runs it is not known."""
+    """Rows whose confidence lies below 2 % or above 98 %."""
     n_train: NonNegativeInt | None
     n_val: NonNegativeInt | None
     n_test: NonNegativeInt | None

@@ -12,17 +12,16 @@ import numpy as np
 import polars as pl
 import pydantic
 
-from miscal.base.document import Measure
+from miscal.base.document import Measure, interval, plain
 from miscal.base.errors import CorruptFile, command
 from miscal.base.folds import named_units
-from miscal.base.json_values import interval, plain
 from miscal.base.vocabulary import ANSWER, Kind
 from miscal.discovery.fitted_rows import FittedRows
 from miscal.discovery.summary_parts import ClassNumbers
 from miscal.findings.decisions import Decision
 from miscal.findings.ledger import ColumnValue, Finding
 
-_SIZES = ("hidden", "before", "conditional", "after")
+_SIZES = ("residual", "hidden", "conditional", "after")
 SIZES = ("residual", "hidden", "after", "conditional")
 """What has an interval, in columns of its own: ``hidden``, ``hidden_low``, ``hidden_high``."""
 Tables = Mapping[str, tuple[ColumnValue, ...]]
@@ -101,8 +100,7 @@ def findings_table(findings: Sequence[Finding]) -> pl.DataFrame:
     rows = []
     for one in findings:
         stored = one.model_dump(mode="json")
-        texts = {name: json.dumps(stored[name]) for name in ("condition", "made_of")}
-        rows.append(stored | texts | _with_ends(stored, _SIZES) | {"explained": None})
+        rows.append(stored | {"condition": json.dumps(stored["condition"])} | _with_ends(stored, _SIZES))
     schema = _findings_schema()
     return pl.DataFrame([{name: row[name] for name in schema} for row in rows], schema=schema, orient="row")
 
@@ -121,7 +119,7 @@ def _ends(names: Sequence[str]) -> list[str]:
 
 
 def _findings_schema() -> dict[str, Any]:
-    means = ("share", "accuracy", "confidence", "corrected", "residual", "visible")
+    means = ("share", "accuracy", "confidence", "corrected", "visible")
     tested = ("odds_ratio", "p_value", "p_adjusted")
     return {
         "description": pl.String,
@@ -137,7 +135,6 @@ def _findings_schema() -> dict[str, Any]:
         "aliases": pl.List(pl.String),
         "rows": pl.List(pl.Int64),
         "condition": pl.String,
-        "made_of": pl.String,
     }
 
 

@@ -12,11 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from miscal.base.folds import assign_folds, linked, row_groups, values_of
+from miscal.base.folds import DAY, assign_folds, linked, row_groups, values_of
 from miscal.calibration.calibrators import CALIBRATORS
 from miscal.calibration.survey_design import intraclass_score, widening
 from miscal.data.copies import LARGEST_UNIT, LARGEST_UNIT_ROWS, near_copies, no_larger_than_a_unit
-from miscal.data.periods import DAY
 from miscal.data.readers.candidate_groups import LEAST_UNITS, Candidate, effective_number
 from miscal.data.triples import FoundUnits, Triples
 
@@ -108,13 +107,8 @@ def _by_chance(triples: Triples, equal: Ints) -> bool:
         return True
     many = max(range(len(codes)), key=lambda k: len(counts[k]))
     # what the most telling column determines goes with it
-    others = [one for one in codes if _pairs(codes[many], one) > len(counts[many])]
+    others = [one for one in codes if len(np.unique(codes[many] * (int(one.max()) + 1) + one)) > len(counts[many])]
     return bool(others) and alike < MOST_ALIKE * _alike(row_groups(np.column_stack(others)))
-
-
-def _pairs(one: Ints, other: Ints) -> int:
-    """Count the pairs of values that occur."""
-    return len(np.unique(one * (int(other.max()) + 1) + other))
 
 
 def _alike(unit: Ints) -> float:

@@ -1,10 +1,13 @@
-"""What an estimator says of each row."""
+"""What an estimator says of each row, and what a fitted field shows of itself in a notebook."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
+
+from miscal.base.shown import Shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,3 +133,47 @@ def regimes_of(delta: np.ndarray, epsilon: float, local: np.ndarray | None = Non
 def _default_local(estimate: FieldEstimate | Correction) -> None:
     if estimate.local is None:
         object.__setattr__(estimate, "local", estimate.supported)
+
+
+_MAPS = {
+    "identity": "none: confidences are taken as they are",
+    "shift": "a shift of the log-odds",
+    "temperature": "temperature scaling",
+    "platt": "Platt scaling",
+    "beta": "beta calibration",
+    "isotonic": "isotonic regression",
+}
+
+
+def shown_field(field: Any) -> Shown:
+    """Return the parameters of a `MiscalibrationField` and, where it is fitted, what it learned.
+
+    Examples
+    --------
+    >>> from miscal.estimators.field import MiscalibrationField
+    >>> print(shown_field(MiscalibrationField()).text())
+    MiscalibrationField()
+    <BLANKLINE>
+    Not fitted yet: fit(X, y, confidence=f) learns where confidences are too high and too low.
+    """
+    title = " ".join(repr(field).split())
+    if not hasattr(field, "fitted_"):
+        todo = "Not fitted yet: fit(X, y, confidence=f) learns where confidences are too high and too low."
+        return Shown(title, sentences=(todo,))
+    local = "Confidences are corrected by where an input lies, as well as by themselves."
+    none = "No local structure was found beyond noise, so only the global map corrects confidences."
+    return Shown(
+        title,
+        sentences=(local if field.structure_ else none,),
+        facts=(*_facts(field),),
+    )
+
+
+def _facts(field: Any) -> list[tuple[str, str]]:
+    names = getattr(field, "feature_names_in_", ())
+    named = f": {', '.join(map(str, names))}" if len(names) else ""
+    return [
+        ("inputs", f"{field.n_features_in_:,} columns{named}"),
+        ("global map", _MAPS.get(field.global_map_.name, field.global_map_.name)),
+        ("candidates", f"{len(field.selection_):,} compared, see selection_"),
+    ]

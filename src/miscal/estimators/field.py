@@ -27,16 +27,14 @@ from miscal.base.checks import (
 )
 from miscal.base.errors import InputError
 from miscal.base.files import whole_folder
-from miscal.base.randomness import global_random_kept
-from miscal.base.state_folder import CONFIG, TENSORS
-from miscal.base.threads import n_workers
+from miscal.base.folders import CONFIG, TENSORS
+from miscal.base.threads import global_random_kept, n_workers
 from miscal.calibration.metrics import log_loss
 from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples, check_group, check_split
-from miscal.estimators.estimate import Correction, FieldEstimate, regimes_of
+from miscal.estimators.estimate import Correction, FieldEstimate, regimes_of, shown_field
 from miscal.estimators.input_profile import learn_profile, look, refusal, warning
 from miscal.estimators.registry import Estimator, SavedEstimator, estimator_class, load_estimator, make_estimator
-from miscal.estimators.shown_field import shown_field
 
 
 def _confidence_is_passed_on(field: Any) -> bool:

@@ -260,8 +260,11 @@ def estimate_in_blocks(
     """
     spans = [index[start : start + _BLOCK_ROWS] for start in range(0, len(index), _BLOCK_ROWS)]
 
+    fitted = field.to_saved().fitted
+
     def corrected(rows: np.ndarray) -> Correction:
-        return field.correct(X[rows], confidence[rows])
+        # past the check of how likely inputs are: these are of the same table
+        return fitted.correct(X[rows], confidence[rows])
 
     with_progress = {name: np.full(len(index), np.nan) for name in ("delta", "corrected", "mass")}
     supported, local = np.zeros((2, len(index)), bool)

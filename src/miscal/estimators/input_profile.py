@@ -18,7 +18,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from miscal.base.directions import leading_eigenvectors, oriented
+from miscal.base.arrays import leading_eigenvectors, oriented
 from miscal.base.folds import row_groups
 
 Array = NDArray[np.floating]
@@ -196,8 +196,8 @@ class InputProfile:
 
     @classmethod
     def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
-        """Rebuild from :meth:`state`; in models of earlier versions everything was seen."""
-        return cls(**arrays, **{**content, "unseen": tuple(content.get("unseen", ()))})
+        """Rebuild from :meth:`state`."""
+        return cls(**arrays, **{**content, "unseen": tuple(content["unseen"])})
 
 
 def learn_profile(

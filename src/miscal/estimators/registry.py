@@ -13,7 +13,7 @@ import numpy as np
 
 from miscal.base.errors import InputError
 from miscal.base.extras import need
-from miscal.base.state_folder import load_state, rebuilding, save_state, under, with_prefix
+from miscal.base.folders import load_state, rebuilding, save_state, under, with_prefix
 from miscal.calibration.calibrators import Calibrator
 from miscal.data.triples import Triples
 from miscal.estimators.estimate import Correction, FieldEstimate
@@ -219,7 +219,7 @@ class SavedEstimator:
     n_features : int
         Columns of X.
     inputs : InputProfile or None
-        What they looked like; None of models of earlier versions.
+        What they looked like; None where they were too few.
     feature_names : tuple of str or None
         Names of the columns of X, where they had any.
     """
@@ -246,8 +246,7 @@ class SavedEstimator:
     def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
         """Rebuild it from what :meth:`state` returned."""
         fitted = estimator_class(content["method"]).from_state(content["field"], arrays)
-        # models of earlier versions have neither
-        inputs, names = content.get("inputs"), content.get("feature_names")
+        inputs, names = content["inputs"], content["feature_names"]
         profile = None if inputs is None else InputProfile.from_state(inputs, under("inputs", arrays))
         names = None if names is None else tuple(names)
         return cls(content["method"], fitted, int(content["n_features"]), profile, names)

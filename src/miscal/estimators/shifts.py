@@ -23,8 +23,8 @@ from scipy.special import expit, ndtri
 
 from miscal.base.checks import drawn_seed
 from miscal.base.errors import InputError
+from miscal.base.folders import under, with_prefix
 from miscal.base.folds import assign_folds, values_of
-from miscal.base.state_folder import under, with_prefix
 from miscal.base.threads import one_thread
 from miscal.calibration.calibrators import CALIBRATORS, Calibrator, logit
 from miscal.calibration.global_map import crossfit_global_map
@@ -231,13 +231,13 @@ def _found(
         inside = np.vstack([inside, rows])
         # information is of so many times fewer units
         ridge.append(RIDGE * max(1.0, spread**2 / rest[number]))
-        sizes, errors = _fitted(inside.astype(np.float64), y, offset, weight, unit, np.array(ridge))
+        sizes, errors = fit_shifts(inside.astype(np.float64), y, offset, weight, unit, np.array(ridge))
         chosen = [replace(c, shift=s, error=e) for c, s, e in zip(chosen, sizes, errors, strict=True)]
         shift = np.array(sizes) @ inside
         yield chosen, abs(float(scores.sum())) / spread
 
 
-def _fitted(
+def fit_shifts(
     inside: Floats, y: Floats, offset: Floats, weight: Floats, unit: NDArray[np.int64], ridge: Floats
 ) -> tuple[list[float], list[float]]:
     """Fit shifts of groups (k, n) together by Newton steps; return them with standard errors that count units."""

@@ -5,10 +5,8 @@ What enters is :class:`~miscal.calibration.labelled_rows.LabelledRows` and a
 keywords and residuals are formulas; judging tests regions.
 """
 
-from miscal.findings.contents import contents_of
-from miscal.findings.judging import Confirmed, Judged, judge_regimes
-from miscal.findings.residuals import binomial_residual
-from miscal.findings.settings import EPSILON, default_epsilon
+from miscal.findings.judging import Confirmed, Judged, contents_of, judge_regimes
+from miscal.findings.residuals import EPSILON, binomial_residual, default_epsilon
 
 __all__ = [
     "EPSILON",

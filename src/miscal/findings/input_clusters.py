@@ -7,9 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from miscal.base.arrays import row_blocks
+
 MANY_VALUES = 1 << 25
 """Values of inputs (128 MB of float32) beyond which they are taken in blocks, and components learned from some rows."""
 _BLOCK_VALUES = 1 << 22
+_BLOCK_DISTANCES = 1 << 18
+"""Distances held at a time, 2 MB: they stay in the cache."""
 _CENTRES = "centres."
 
 
@@ -57,9 +61,12 @@ class InputClusters:
         """Index of the nearest centre of each position at one scale, int (n,); the first of equals."""
         centres = self.centres[scale].astype(np.float64)
         # |x|^2 is the same for every centre and is left out
-        of_centres = (centres**2).sum(1)
-        parts = [np.argmin(of_centres - 2 * part.astype(np.float64) @ centres.T, 1) for part in _blocks(positions)]
-        return np.concatenate(parts)
+        of_centres, twice, found = (centres**2).sum(1), -2 * centres.T, np.empty(len(positions), np.int64)
+        for rows in row_blocks(len(positions), scale, values=_BLOCK_DISTANCES):
+            far = positions[rows].astype(np.float64) @ twice
+            far += of_centres
+            far.argmin(1, found[rows])
+        return found
 
     def state(self) -> dict[str, np.ndarray]:
         """Return everything as named arrays."""

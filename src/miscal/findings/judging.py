@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
@@ -18,11 +19,12 @@ from scipy.special import ndtr
 from miscal.base.document import MeasureAgainstNull, Part
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.survey_design import average, deflated, kish, shares
+from miscal.data.triples import Triples
 from miscal.evidence.conditional import centred, shuffle_thirds, shuffle_variances, strata
 from miscal.evidence.sums import near_normal
+from miscal.findings.enrichment import encode, enrich, keywords
 from miscal.findings.ledger.exact import exact_p_value
-from miscal.findings.residuals import binomial_residual, holm, proportion_residual
-from miscal.findings.settings import SETTINGS
+from miscal.findings.residuals import SETTINGS, binomial_residual, holm, proportion_residual
 
 REGIMES = ("over", "good", "under")
 """Names of the regimes, in the order of tables."""
@@ -206,3 +208,59 @@ def _shuffled(rows: LabelledRows, inside: np.ndarray, stratum: np.ndarray) -> tu
         return excess, normal
     # the exact law knows nothing of a trend of E[y | f] within a stratum, the normal one nothing of rare outcomes
     return excess, max(normal, deflated(exact_p_value(rows.correct, member > 0, stratum), effect))
+
+
+def contents_of(
+    triples: Triples, delta: np.ndarray, regime: np.ndarray, inside: np.ndarray, *, seed: int
+) -> dict[str, dict[str, Any]]:
+    """Say of the over and the under regime what is more common in it than elsewhere, and show rows of it.
+
+    Outcomes take no part. `delta`, (n,): the field. `regime`, object (n,): as
+    :func:`miscal.estimators.estimate.regimes_of` gives it. `inside`, bool (n,): the rows that are looked at. `seed`: of
+    the texts that are counted, where there are more than 20,000. Returns ``metadata``, ``keywords`` and ``exemplars``
+    of each by the name of the regime: at most five rows whose field is nearest its mean, with distinct texts, or
+    without texts with distinct inputs.
+
+    Examples
+    --------
+    >>> law = np.arange(200) % 2 == 0
+    >>> triples = Triples(np.zeros((200, 0)), law * 0.4, law * 1.0, metadata={"subject": np.where(law, "law", "art")})
+    >>> found = contents_of(triples, np.where(law, -0.2, 0.0), np.where(law, "over", "good"), law | True, seed=0)
+    >>> [one.words for one in found["over"]["metadata"]], found["under"]["exemplars"]
+    (['subject = law'], ())
+    """
+    at, names = np.flatnonzero(inside), list(SIGNS)
+    part = np.full(len(at), -1)
+    for place, name in enumerate(names):
+        part[regime[at] == name] = place
+    encoded = [encode(name, values[at]) for name, values in triples.metadata.items()]
+    enriched = enrich([column for column in encoded if column is not None], part, len(names))
+    words: list[tuple[str, ...]] = [()] * len(names)
+    if triples.text is not None:
+        some = np.sort(np.random.default_rng(seed).permutation(len(at))[: SETTINGS.max_texts])
+        words = keywords([triples.text[i] for i in at[some]], part[some], len(names))
+    return {
+        name: {"metadata": items, "keywords": terms, "exemplars": _exemplars(triples, delta, at[part == place])}
+        for place, (name, items, terms) in enumerate(zip(names, enriched, words, strict=True))
+    }
+
+
+def _exemplars(triples: Triples, delta: np.ndarray, at: np.ndarray) -> tuple[int, ...]:
+    """Row numbers of typical rows: texts that begin differently, then texts that differ."""
+    if not len(at):
+        return ()
+    order = at[np.lexsort((triples.row[at], np.abs(delta[at] - delta[at].mean())))][: SETTINGS.exemplar_pool]
+    if triples.text is None:
+        # numbers of the inputs stand for texts: equal ones count once
+        plain = list(map(str, np.unique(triples.X[order], axis=0, return_inverse=True)[1].ravel()))
+    else:
+        # what a person overlooks is no difference: space and case
+        plain = [" ".join(str(triples.text[i]).split()).casefold() for i in order]
+    chosen: list[int] = []
+    for length in (SETTINGS.text_start, None):
+        seen = {plain[place][:length] for place in chosen}
+        for place, text in enumerate(plain):
+            if text[:length] not in seen and len(chosen) < SETTINGS.n_exemplars:
+                seen.add(text[:length])
+                chosen.append(place)
+    return tuple(triples.row[order[chosen]].tolist())

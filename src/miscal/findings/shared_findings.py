@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from miscal.base.document import Measure
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.findings.conditions import Condition, described
+from miscal.findings.conditions import Condition
 from miscal.findings.conditions.condition import numbers_of
 from miscal.findings.ledger import LEDGER_DEFAULTS, Groups, LedgerSettings, named_groups, value_cells
 from miscal.findings.ledger.bins import TrendRows
@@ -186,7 +186,7 @@ class SharedFinding:
     @property
     def description(self) -> str:
         """What its rows have in common, in words."""
-        return described(self.condition)
+        return self.condition.words
 
     @property
     def given_others(self) -> bool:

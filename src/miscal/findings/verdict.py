@@ -67,4 +67,4 @@ def fate_words(fate: str | None, needed: UnitsNeeded | None) -> str:
 def together_words(finding: Finding, findings: Sequence[Finding]) -> str:
     """Name the finding above without which a finding of a list does not show; empty where it shows by itself."""
     needed = finding.together_with
-    return "" if needed is None else f", together with {findings[needed - 1].phrase}"
+    return "" if needed is None else f", together with {findings[needed - 1].condition.phrase}"

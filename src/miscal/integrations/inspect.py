@@ -64,9 +64,9 @@ def overconfidence(percent: bool | None = None) -> Metric:
 
 
 def _measured(name: str, percent: bool | None) -> Metric:
-    from miscal.integrations import stated_scores
+    from miscal.integrations import inspect_report
 
-    measure = getattr(stated_scores, name)
+    measure = getattr(inspect_report, name)
 
     def measured(scores: list[SampleScore]) -> float:
         return measure([(one.score.value, one.score.metadata) for one in scores], percent)

@@ -10,14 +10,14 @@ import numpy as np
 
 from miscal.base.errors import InputError, argument
 from miscal.base.files import check_target, write_new
-from miscal.base.sql_text import Dialect, Writer, farthest, odds_of, sigmoid, steps, writer_of
 from miscal.calibration.calibrators import LOGIT_CLIP
 from miscal.data.encoders.kinds import CategoryColumn, NumberColumn, OrderedColumn
+from miscal.data.relations import Dialect, Writer, farthest, odds_of, sigmoid, steps, writer_of
 from miscal.discovery.run import read_run
 from miscal.discovery.saved_model import SavedModel, load_model
 from miscal.estimators.shifts import Shift, ShiftField
-from miscal.runs.scan.of_run import ReadableCorrection, readable_correction
-from miscal.runs.scan.written import as_sql
+from miscal.runs.scan.correction import ReadableCorrection, readable_correction
+from miscal.runs.scan.document import as_sql
 
 
 @dataclass(frozen=True)
@@ -171,10 +171,10 @@ def _at_least(cut: float) -> str:
 def _mapped(fitted: Any, f: str) -> tuple[str, str]:
     """Write what the global map makes of a probability, and the log-odds of that."""
     end = farthest(LOGIT_CLIP)
-    if fitted.name == "temperature":
-        odds = f"({odds_of(f, fitted.clip_)}) / {float(fitted.temperature_)!r}"
-        return sigmoid(
-            odds
-        ), f"CASE WHEN {odds} <= {-end!r} THEN {-end!r} WHEN {odds} >= {end!r} THEN {end!r} ELSE {odds} END"
+    if fitted.name in ("shift", "platt"):
+        slope, shift = (1.0, fitted.shift_) if fitted.name == "shift" else fitted.coefficients_.tolist()
+        odds = f"({slope!r} * {odds_of(f, LOGIT_CLIP)} + {shift!r})"
+        kept = f"CASE WHEN {odds} <= {-end!r} THEN {-end!r} WHEN {odds} >= {end!r} THEN {end!r} ELSE {odds} END"
+        return sigmoid(odds), kept
     base = f if fitted.name == "identity" else steps(f, fitted.knots_.tolist(), fitted.values_.tolist())
     return base, odds_of(base, LOGIT_CLIP)

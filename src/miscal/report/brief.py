@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from miscal.base.number_wording import spoken
-from miscal.base.shown import WIDTH, escaped, markdown_table
+from miscal.base.document import Measure
+from miscal.base.number_wording import rate, spoken, threshold_text
+from miscal.base.shown import WIDTH, escaped, fact_lines, markdown_table
 from miscal.base.vocabulary import Vocabulary, vocabulary
-from miscal.discovery.answer import helps
+from miscal.data.column_reading import ColumnReading
+from miscal.discovery.answer import helps, rate_sentence
 from miscal.discovery.summary import Summary
-from miscal.discovery.wording import rate_sentence
-from miscal.findings.verdict import in_points
+from miscal.findings.decisions import Promise, ends
+from miscal.findings.ledger import Finding
+from miscal.findings.verdict import fate_words, in_points, interval_of_size, together_words
+from miscal.report.formatting import MINUS
 from miscal.report.groups import Group, all_rows, first_groups
 from miscal.report.opening import MOST_LINES, aligned, filled, opening_lines, short_facts
-from miscal.report.row_wording import would_widen
+from miscal.report.texts import would_widen
 
 MOST_GROUPS, MOST_WARNINGS, MOST_LEFT_OUT = 8, 4, 6
 """Groups and warnings that are printed, and columns that are named as left out; `miscal show` prints every group."""
@@ -39,7 +43,7 @@ def brief_lines(summary: Summary, folder: Path | None, *, every: bool = False, b
     whether the terminal has the characters that bars are drawn with.
     """
     answer, words = summary.answer, vocabulary(summary.kind)
-    groups = first_groups(summary)
+    groups = first_groups(summary, every=every)
     shown = groups if every else groups[:MOST_GROUPS]
     run = None if folder is None else shlex.quote(str(folder))
     dots = "…" if bars else "..."
@@ -54,7 +58,7 @@ def brief_lines(summary: Summary, folder: Path | None, *, every: bool = False, b
             shown = shown[:-1]
             table = group_table([*whole, *shown], words, bars=bars)
         lines += ["", *table]
-        if more := len(groups) - len(shown):
+        if more := len(first_groups(summary, every=True)) - len(shown):
             lines.append(f"{more} more: {'found.findings' if run is None else f'miscal show {run}'}")
     return [*lines, "", *short_facts([*_unsure(shown), *facts], dots, 0 if every else len(lines))]
 
@@ -62,7 +66,7 @@ def brief_lines(summary: Summary, folder: Path | None, *, every: bool = False, b
 def brief_markdown(summary: Summary, folder: Path) -> str:
     """Write a run as GitHub-flavoured markdown: its three lines, every group, and what to know of them."""
     answer, words = summary.answer, vocabulary(summary.kind)
-    groups = [one for one in (all_rows(summary), *first_groups(summary)) if one is not None]
+    groups = [one for one in (all_rows(summary), *first_groups(summary, every=True)) if one is not None]
     rows = [(one.name, *_cells(one, " ".join(_size(one, words)))) for one in groups]
     facts = [*_unsure(groups), *_warnings(summary), *_rest(summary, folder, shlex.quote(str(folder)))]
     said = "\n".join(f"- **{escaped(about)}**: {escaped(text)}" for about, text in facts)
@@ -100,14 +104,15 @@ def _cells(group: Group, hidden: str) -> tuple[str, ...]:
 
 
 def _size(group: Group, words: Vocabulary) -> list[str]:
-    """Write what is hidden, and the farther half of its interval, as far as they are known."""
+    """Write what is hidden, and the ends of its interval, as far as they are known."""
+
+    def written(size: float) -> str:
+        return f"{'-' if size < 0 else '+'}{in_points(abs(size), words.digits).split()[0]}"
+
     value, (low, high) = group.hidden.value, group.hidden.interval or (None, None)
     if value is None:
         return []
-    number = f"{'-' if value < 0 else '+'}{in_points(abs(value), words.digits).split()[0]}"
-    if low is None or high is None:
-        return [number]
-    return [number, f"± {in_points(max(value - low, high - value), words.digits).split()[0]}"]
+    return [written(value)] if low is None or high is None else [written(value), f"({written(low)} to {written(high)})"]
 
 
 def _hidden(group: Group, reach: float, words: Vocabulary, bars: bool) -> str:
@@ -117,8 +122,7 @@ def _hidden(group: Group, reach: float, words: Vocabulary, bars: bool) -> str:
     value = group.hidden.value or 0.0
     bar = ("█" if bars else "#") * max(1, round(_BLOCKS * abs(value) / reach))
     drawn = f"{bar:>{_BLOCKS}}{'':{_BLOCKS}}" if value < 0 else f"{'':{_BLOCKS}}{bar:<{_BLOCKS}}"
-    written = f"{drawn} {size[0]:>4} {''.join(size[1:]):<5}"
-    return written if bars else f"{written.replace('±', '+-'):<{len(written) + 1}}"
+    return f"{drawn} {size[0]:>4} {''.join(size[1:]):<15}"
 
 
 def _unsure(groups: Iterable[Group]) -> list[tuple[str, str]]:
@@ -146,8 +150,20 @@ def _warnings(summary: Summary) -> list[tuple[str, str]]:
     return [*said, *notes]
 
 
+def _kept(side: Promise, acted: str) -> str:
+    """Say what was promised and observed of the rows that are acted on at a threshold."""
+    rates = (rate(share or 0.0) for share in (side.promised, side.observed.value))
+    told = ": {} promised, {} observed ({})".format(*rates, ends(side)) if side.n else ""
+    return f"{side.n:,} {acted}{told}"
+
+
 def _rest(summary: Summary, folder: Path | None, run: str | None) -> Iterable[tuple[str, str]]:
-    """Say what rows are counted by, what was left out, where the page is and what comes next."""
+    """Say what happens at a threshold asked for, what rows are counted by, what was left out, and what comes next."""
+    acted = vocabulary(summary.kind).acted
+    for one in summary.decisions:
+        if one.source != "grid":
+            said = f"{_kept(one.before, acted)}; {_kept(one.after, f'{acted} if corrected')}"
+            yield f"at {threshold_text(one.threshold)}", said
     units = summary.units
     if units is not None and units.widening >= WIDER:
         wide = f"intervals {units.widening:.1f} times as wide as by rows"
@@ -172,3 +188,44 @@ def _rest(summary: Summary, folder: Path | None, run: str | None) -> Iterable[tu
         yield "next", f"miscal calibrate {run} NEW.parquet --keep all --out corrected.parquet"
     else:
         yield "next", f"miscal show {run} --by COLUMN"
+
+
+MOST_FINDINGS, MOST_CLASSES, MOST_COLUMNS = 5, 3, 20
+"""Findings, models of a judge, confusions and classes with findings, and columns that are shown of all."""
+
+Facts = list[tuple[str, str]]
+"""What something is about, in a word, and what is said of it."""
+
+
+def finding_words(finding: Finding, words: Vocabulary, findings: Sequence[Finding]) -> str:
+    """Say of a finding of a list how many rows it has, how far they are off and what the correction leaves of that."""
+    left = ""
+    if finding.fate is not None:
+        after = _more_often(finding.after, words)
+        left = f"; after the correction {after}: {fate_words(finding.fate, finding.units_needed)}"
+    rate = words.group_rate.format(words.percent(finding.accuracy))
+    off = f"{rate}, {_more_often(finding.hidden, words)} {words.than_equal_rows()}"
+    return f"{finding.n:,} rows, {off}{together_words(finding, findings)}{left}"
+
+
+def _more_often(difference: Measure, words: Vocabulary) -> str:
+    """Say how much more or less often something comes true: ``"15 points less often (10 to 20)"``."""
+    value = difference.value or 0.0
+    often = "less often" if value < 0 else "more often"
+    between = interval_of_size(value, difference.interval, words.digits).replace(MINUS, "-")
+    return f"{in_points(abs(value), words.digits)} {often}{f' ({between})' if between else ''}"
+
+
+def column_lines(summary: Summary) -> list[str]:
+    """Write what every column was read as, or why it was left out."""
+    wide = max((len(one.name) for one in summary.columns), default=0) + 2
+    said = [
+        (one.name, _read_as(one) if one.left_out is None else f"left out: {one.left_out}") for one in summary.columns
+    ]
+    return fact_lines(said, min(wide, 40)) or ["the inputs have no columns with names"]
+
+
+def _read_as(column: ColumnReading) -> str:
+    """Say what a column was read as, and its role."""
+    blanks = f", {column.missing:,} blank" if column.missing else ""
+    return f"{column.read_as} of {column.levels:,} values{blanks}{f', {column.role}' if column.role else ''}"

@@ -12,9 +12,8 @@ from miscal.base.vocabulary import vocabulary
 from miscal.discovery.answer import group_name, harmed, named_first
 from miscal.discovery.summary import Summary
 from miscal.discovery.summary_parts import CurveNumbers, CurvePair
-from miscal.findings.conditions import Cut
 from miscal.findings.ledger import Finding
-from miscal.findings.ledger.sizes import NOT_KNOWN
+from miscal.findings.ledger.sizes import NOT_KNOWN, holds_zero
 from miscal.report.drawing import Scale, path, round_ticks
 
 STATES = ("raw", "corrected")
@@ -63,36 +62,31 @@ class Group:
 def groups_of(summary: Summary, most: int | None = None) -> list[Group]:
     """Return the findings of a run in their order, the first with colours of their own."""
     # the group that the three lines name has a curve
-    first, words = _first(summary), vocabulary(summary.kind)
+    first = _first(summary)
     places = sorted(range(len(summary.findings[:most])), key=lambda place: place != first)
-    places.sort(key=lambda place: isinstance(summary.findings[place].condition, Cut))
     drawn = [place for place in places if has_curve(summary, place + 1)][:CURVES]
     colours = {place: f"g{rank}" for rank, place in enumerate(drawn, start=1)}
     return [
-        _group(one, place + 1, group_name(one, words), colours.get(place, ""))
+        _group(one, place + 1, group_name(one), colours.get(place, ""))
         for place, one in enumerate(summary.findings[:most])
     ]
 
 
-def first_groups(summary: Summary) -> list[Group]:
-    """Return the findings of a run and of its classes, those without a name last.
+def first_groups(summary: Summary, *, every: bool = False) -> list[Group]:
+    """Return the findings of a run and of its classes.
 
     First comes the one that the three lines name, then the others by how far they are off beside rows of equal
-    probability.
+    probability. What may not be off by itself, and shows beside others alone, is left out unless `every` one is asked
+    for.
     """
     first = _first(summary)
-    place = lambda one: (one.number - 1 != first, _nameless(summary, one), -abs(one.hidden.value or 0.0))  # noqa: E731
-    return [*sorted(groups_of(summary), key=place), *class_groups(summary)]
-
-
-def named_groups(summary: Summary) -> list[Group]:
-    """Return the first groups without those that have no name, if any has one."""
-    groups = first_groups(summary)
-    return [one for one in groups if not _nameless(summary, one)] or groups
-
-
-def _nameless(summary: Summary, group: Group) -> bool:
-    return bool(group.number) and isinstance(summary.findings[group.number - 1].condition, Cut)
+    place = lambda one: (one.number - 1 != first, -abs(one.hidden.value or 0.0))  # noqa: E731
+    shown = [
+        one
+        for one in groups_of(summary)
+        if every or one.number - 1 == first or one.hidden.interval is None or not holds_zero(one.hidden)
+    ]
+    return [*sorted(shown, key=place), *class_groups(summary)]
 
 
 def _first(summary: Summary) -> int | None:
@@ -105,7 +99,7 @@ def _first(summary: Summary) -> int | None:
 def class_groups(summary: Summary) -> list[Group]:
     """Return the findings of single classes, the strongest first; none where there are no classes."""
     named = [] if summary.classes is None else sorted(summary.classes.findings, key=lambda one: one[1].p_adjusted)
-    return [_group(one, 0, f"class {name}: {one.description}", "") for name, one in named]
+    return [_group(one, 0, f"class {name}: {group_name(one)}", "") for name, one in named]
 
 
 def _group(one: Finding, number: int, name: str, colour: str) -> Group:
@@ -116,7 +110,7 @@ def _group(one: Finding, number: int, name: str, colour: str) -> Group:
         predicted=one.confidence,
         happened=one.happened,
         corrected=one.corrected,
-        hidden=one.before,
+        hidden=one.hidden,
         colour=colour,
         equal=one.expected,
         note="worse when corrected" if harmed(one) else "",

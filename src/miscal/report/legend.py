@@ -40,6 +40,7 @@ KEYS = {
     "gain": "Gain in log loss per row",
     "gain_error": "Standard error of the gain",
     "score": "Score test of local structure (z)",
+    "pairs": "Pair of values beyond chance",
     "sigma": "Kernel width (sigma)",
     "lambda": "Weight of the mass penalty (lambda)",
     "alpha": "Strength of the correction (alpha)",

@@ -1,22 +1,29 @@
-"""The map as compact numbers, for the page's own program and for print.
+"""The rows of the page: those of the map, and those that are shown as examples, chosen and shortened.
 
 Rows travel column by column, positions as integers on a grid, categories as codes, so that thousands of rows with
 their texts fit on the page.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from miscal.base.vocabulary import Vocabulary
+from miscal.discovery.layout import BACK, GAP, shared_beginnings
 from miscal.findings import EPSILON
 from miscal.report import legend
 from miscal.report.drawing import shade
+from miscal.report.formatting import finite
 from miscal.report.frame import embedded_size
-from miscal.report.source import Source
+from miscal.report.source import ANSWER_PREFIX, Source
 from miscal.report.texts import clean, short
 
 if TYPE_CHECKING:
     import polars as pl
+
 
 #: Most rows drawn, and the bytes that all their texts together, and all their metadata, may take.
 MAX_ROWS = 10_000
@@ -74,13 +81,15 @@ def map_payload(source: Source) -> dict[str, Any]:
     # two more than are shown, as shares of 1
     fine = decimals + 3
     step = min(EPSILON, source.epsilon or EPSILON)
+    hidden = table["hidden_regime"].to_list()
     fields = {key: rounded(table[key].to_list(), fine) for key in legend.FIELD_NAMES if key in table.columns}
     return {
         "n": table.height,
         "grid": GRID,
         "legend": legend.for_program(source.regime_names, source.terms),
         "decimals": decimals,
-        "first": first_field(source, fields),
+        # the map is for what no reliability diagram shows; where all rows are over-confident, delta has one colour
+        "first": "hidden" if "hidden" in fields and source.summary.field.structure else "delta",
         "fields": fields,
         "limits": {key: colour_limit(values, step) for key, values in fields.items()},
         "panes": panes(source, table),
@@ -90,30 +99,11 @@ def map_payload(source: Source) -> dict[str, Any]:
         "correct": [None if v is None else int(v) for v in table["correct"].to_list()],
         "split": coded(table["split"].to_list()),
         "regime": [legend.regime_code(v) for v in table["regime"].to_list()],
-        "hidden_regime": _codes(table, "hidden_regime"),
+        "hidden_regime": [legend.regime_code(v) for v in hidden] if any(hidden) else None,
         "text": texts(table),
         "meta": columns,
         "left_off": left_off,
     }
-
-
-def first_field(source: Source, fields: Mapping[str, Sequence[float | None]]) -> str:
-    """Return the field that the map is coloured by at first: the hidden one, where the run claims one.
-
-    What no reliability diagram shows is what the map is for; where a model is over-confident everywhere, the whole
-    field has one colour.
-    """
-    return "hidden" if "hidden" in fields and source.summary.field.structure else "delta"
-
-
-def _column(table: "pl.DataFrame", name: str) -> list[Any]:
-    """Values of a column; none in a run from before there was such a column."""
-    return table[name].to_list() if name in table.columns else [None] * table.height
-
-
-def _codes(table: "pl.DataFrame", name: str) -> list[int] | None:
-    values = _column(table, name)
-    return [legend.regime_code(value) for value in values] if any(values) else None
 
 
 def column_name(column: str) -> str:
@@ -232,3 +222,143 @@ def _static_pane(pane: dict[str, Any], payload: dict[str, Any], step: int) -> di
     order = sorted(marks, key=lambda step: abs(step - len(legend.FIELD) // 2))
     paths = {legend.FIELD[step]: "".join(marks[step]) for step in order}
     return {**pane, "n": sum(map(len, marks.values())), "paths": paths}
+
+
+EXAMPLE_TEXT = 300
+MAX_ANSWER = 120
+#: Columns of a row that are shown where it has no text.
+EXAMPLE_COLUMNS = 4
+#: Texts that begin alike for fewer characters than this are shown from their beginning.
+ALIKE = 60
+
+
+@dataclass(frozen=True)
+class Example:
+    """A row as an example: its number in the source, and its text, or the columns in which it differs most from others.
+
+    `answers` are the model's and the right one, with what they are called; `expected` is E[y | f]: how often rows of
+    equal confidence are right.
+    """
+
+    row: int
+    text: str
+    answers: tuple[str, ...]
+    columns: tuple[str, ...]
+    confidence: float | None
+    correct: float | None
+    expected: float | None
+    corrected: float | None
+
+    def outcome(self, terms: Vocabulary) -> str:
+        """Return the outcome in words."""
+        if self.correct is None:
+            return terms.unknown
+        return terms.told.format(terms.one if self.correct else terms.other)
+
+
+class Examples:
+    """Makes examples of rows, all of which are named first: numbers from the field, texts and columns from the map."""
+
+    def __init__(self, source: Source, rows: Iterable[int]):
+        wanted = set(rows)
+        self._numbers = _by_row(source.field, wanted)
+        self._seen = _by_row(source.map, wanted)
+        names = [name for name in source.map.columns if name.startswith(COLUMN_PREFIXES)]
+        self._columns = [] if any(_text(values) for values in self._seen.values()) else names
+        self._usual = {name: _usual(source.map[name]) for name in self._columns}
+
+    def of(self, rows: Sequence[int]) -> list[Example]:
+        """Return the rows as examples, in their order; texts that begin alike from where they differ."""
+        known = [row for row in rows if row in self._numbers]
+        texts = from_difference([_text(self._seen.get(row, {})) for row in known])
+        return [self._example(row, text) for row, text in zip(known, texts, strict=True)]
+
+    def _example(self, row: int, text: str) -> Example:
+        numbers, seen = self._numbers[row], self._seen.get(row, {})
+        confidence, visible = finite(numbers.get("confidence")), finite(numbers.get("visible"))
+        return Example(
+            row=row,
+            text=text if len(text) <= EXAMPLE_TEXT else f"{text[:EXAMPLE_TEXT]}…",
+            answers=tuple(_answers(seen)),
+            columns=self._telling(seen),
+            confidence=confidence,
+            correct=finite(numbers.get("correct")),
+            expected=None if confidence is None or visible is None else confidence + visible,
+            corrected=finite(seen.get("corrected")),
+        )
+
+    def _telling(self, values: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the columns in which a row differs most from the rows of the map."""
+        known = [name for name in self._columns if _is_known(values.get(name))]
+        known.sort(key=lambda name: -self._usual[name].surprise(values[name]))
+        return tuple(f"{short(column_name(name), 40)} {_shown(values[name])}" for name in known[:EXAMPLE_COLUMNS])
+
+
+def from_difference(texts: Sequence[str]) -> list[str]:
+    """Show texts that share 60 characters of their beginning or more from where they differ, with a leading ellipsis.
+
+    Examples
+    --------
+    >>> question = "Read the passage below and answer the question that follows it with a single letter. "
+    >>> from_difference([question + "Who came first?", question + "Where is it?", "Why?"])
+    ['… follows it with a single letter. Who came first?', '… follows it with a single letter. Where is it?', 'Why?']
+    """
+    return [_from(text, shared) for text, shared in zip(texts, shared_beginnings(texts), strict=True)]
+
+
+def _from(text: str, shared: int) -> str:
+    # equal texts differ nowhere
+    if shared < ALIKE or shared >= len(text):
+        return text
+    start = text.rfind(" ", 0, shared - BACK) + 1
+    # the map may have left out a part before: what follows is where the text differs
+    gap = text.rfind(GAP, 0, shared + len(GAP))
+    start = gap + len(GAP) if gap >= start else start
+    return f"… {text[start:]}" if start else text
+
+
+@dataclass(frozen=True)
+class _Usual:
+    """What a column usually holds: mean and standard deviation of numbers, else the share of each value."""
+
+    mean: float | None
+    deviation: float
+    shares: Mapping[Any, float]
+
+    def surprise(self, value: Any) -> float:
+        """Return how unusual a value is: minus the logarithm of its share, or of a normal curve's height beside 1."""
+        if self.mean is None:
+            return -math.log(self.shares.get(value, 1.0))
+        return ((value - self.mean) / self.deviation) ** 2 / 2 if self.deviation and finite(value) is not None else 0.0
+
+
+def _usual(column: "pl.Series") -> _Usual:
+    values = [value for value in column.to_list() if value is not None and value == value]
+    if column.dtype.is_numeric():
+        return _Usual(finite(column.mean()) or 0.0, finite(column.std()) or 0.0, {})
+    # a value that no other row has says which row it is, not what it is like
+    return _Usual(None, 0.0, {value: n / len(values) for value, n in Counter(values).items() if n > 1})
+
+
+def _is_known(value: Any) -> bool:
+    return value is not None and value == value and bool(str(value).strip())
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else short(value, 60)
+
+
+def _text(values: Mapping[str, Any]) -> str:
+    return re.sub(r"\s+", " ", clean(values.get("text") or "")).strip()
+
+
+def _answers(values: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in values.items():
+        if name.startswith(ANSWER_PREFIX) and value is not None:
+            yield f"{column_name(name)}: {short(value, MAX_ANSWER)}"
+
+
+def _by_row(table: "pl.DataFrame", wanted: Collection[int]) -> dict[int, dict[str, Any]]:
+    import polars as pl
+
+    return {values["row"]: values for values in table.filter(pl.col("row").is_in(list(wanted))).iter_rows(named=True)}

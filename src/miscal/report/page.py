@@ -1,15 +1,22 @@
 """Put panels, styles and programs together into the page, and write it."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 from markupsafe import Markup
 
 from miscal.base.files import replace_file
+from miscal.base.vocabulary import vocabulary
+from miscal.discovery.summary import Summary
 from miscal.report import lines
-from miscal.report.frame import environment, render_page
+from miscal.report.formatting import decimals_for, finite
+from miscal.report.frame import ASSETS, environment, render_page
+from miscal.report.legend import COLOURS
 from miscal.report.panels import PANELS, Panel
-from miscal.report.row_wording import row_words
+from miscal.report.panels.groups import first_screen
 from miscal.report.source import Source, read_source
+from miscal.report.texts import row_words
 
 STYLES = (
     "base.css",
@@ -91,3 +98,37 @@ def draw(panel: Panel, source: Source) -> Markup | None:
     shared = {"words": words, "terms": terms, "decimals": decimals, "digits": decimals if terms.digits else 0}
     # its template escapes what it prints
     return Markup(environment().get_template(f"panels/{panel.name}.html").render(**shared, **view))  # noqa: S704
+
+
+USED = ("paper", "ink", "muted", "rule", "link", "use", "good", "g1", "g2", "g3")
+"""Colours of the first screen."""
+THEMES = {
+    "light": ('[data-jp-theme-light="true"]', ".vscode-light", 'html[theme="light"]'),
+    "dark": ('[data-jp-theme-light="false"]', ".vscode-dark", 'html[theme="dark"]'),
+}
+"""How Jupyter, VS Code and Colab say that they are light or dark, whatever the screen is."""
+
+
+def notebook(summary: Summary) -> str:
+    """Return the first screen of a run's page for a notebook: no program, nothing from a network."""
+    style = (ASSETS / "answer.css").read_text(encoding="utf-8")
+    return (
+        environment()
+        .get_template("notebook.html")
+        .render(
+            terms=vocabulary(summary.kind),
+            decimals=decimals_for(finite(summary.settings.get("epsilon"))),
+            style=Markup(style),  # noqa: S704 - our own file
+            colours=Markup(_colours()),  # noqa: S704
+            **first_screen(summary),
+        )
+    )
+
+
+def _colours() -> str:
+    """Return the colours as style rules: by the theme of the notebook, else by that of the screen."""
+    light, dark = (" ".join(f"--{name}: {COLOURS[name][place]};" for name in USED) for place in range(2))
+    rules = [f".miscal-run {{ {light} }}", f"@media (prefers-color-scheme: dark) {{ .miscal-run {{ {dark} }} }}"]
+    for theme, shades in zip(THEMES.values(), (light, dark), strict=True):
+        rules.append(f"{', '.join(f'{one} .miscal-run' for one in theme)} {{ {shades} }}")
+    return "\n".join(rules) + "\n"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel
 
 from miscal.base.errors import CorruptFile, FileError, command
-from miscal.base.tables import read_parquet
+from miscal.base.frames import read_parquet
 from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.discovery.run_folder import COLUMNS_FILE
 from miscal.discovery.summary import Summary, read_summary
@@ -24,13 +24,12 @@ Content = TypeVar("Content")
 REMEDY = f"run {command('discover')} again to write a complete run folder"
 
 #: Columns the page reads; what else the tables hold is left alone (the map's text and metadata are optional).
-FIELD_COLUMNS = ("row", "confidence", "correct", "delta")
-OPTIONAL_COLUMNS = ("visible", "hidden")
+FIELD_COLUMNS = ("row", "confidence", "correct", "delta", "visible", "hidden")
 ANSWER_PREFIX = "answer."
 """What columns of the map begin with that hold the model's answer and the right one."""
 MAP_COLUMNS = (
     *("row", "split", "raw_1", "raw_2", "learned_1", "learned_2", "delta", "regime"),
-    *("confidence", "correct", "corrected"),
+    *("hidden_regime", "confidence", "correct", "corrected"),
 )
 
 
@@ -102,7 +101,7 @@ def _source(summary: Summary, rows: "pl.DataFrame", points: "pl.DataFrame", colu
     return Source(
         name=(Path(path).name if path else "") or name,
         summary=printable(summary),
-        field=rows.select(*FIELD_COLUMNS, *(column for column in OPTIONAL_COLUMNS if column in rows.columns)),
+        field=rows.select(FIELD_COLUMNS),
         map=points,
         columns=columns,
     )

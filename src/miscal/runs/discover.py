@@ -22,7 +22,13 @@ if TYPE_CHECKING:
 @checked_call
 @takes(Columns, DiscoverySettings)
 def discover(
-    data: Any, y: Any = None, *, n_jobs: int | None = None, progress: bool | None = None, **options: Any
+    data: Any,
+    y: Any = None,
+    *,
+    min_rows: int = 30,
+    n_jobs: int | None = None,
+    progress: bool | None = None,
+    **options: Any,
 ) -> Run:
     """Find where a model is over- and under-confident, and test it with outcomes that nothing has learned from.
 
@@ -39,6 +45,8 @@ def discover(
         Outcomes, 0 or 1: the values of `correct`, or of `event` with `probability`. All columns of a frame are then
         inputs.
     **options
+    min_rows : int, default 30
+        The fewest rows of a regime whose gap is measured; 1, as in the paper, measures regimes of any size.
     n_jobs : int, optional
         Processes for the fit; by default as many as the processors this process may use.
     progress : bool, optional
@@ -85,7 +93,7 @@ def discover(
         else:
             table = put_together(data, y, **vars(columns))
             triples = read_rows(table.source, settings, **table.options)
-        found = discover_triples(triples, progress=tell, n_jobs=n_jobs, **settings.of_discovery())
+        found = discover_triples(triples, progress=tell, n_jobs=n_jobs, min_rows=min_rows, **settings.of_discovery())
     if table is None:
         return Run(replace(found, given=data))
     return Run(replace(found, kept=_kept(table, triples), given=data), table.frames)
@@ -140,8 +148,8 @@ def _with_encoder(triples: Triples) -> Triples:
 def _kept(given: Given, triples: Triples) -> GivenRows:
     """Return what a folder must keep of the rows that were in memory."""
     from miscal.data.readers import open_table
-    from miscal.data.readers.matrix import read_matrix
     from miscal.data.readers.rows import numbers_or_checked
+    from miscal.data.readers.table import read_matrix
     from miscal.discovery.run import GivenRows
 
     memory = triples.source.get("in_memory", {})

@@ -14,7 +14,7 @@ from sklearn.utils import _safe_indexing  # pyrefly: ignore[missing-module-attri
 
 from miscal.base.errors import InputError
 from miscal.base.files import whole_folder
-from miscal.base.state_folder import CONFIG, TENSORS, load_state, rebuilding, save_state, under, with_prefix
+from miscal.base.folders import CONFIG, TENSORS, load_state, rebuilding, save_state, under, with_prefix
 from miscal.calibration.calibrators import CALIBRATORS
 from miscal.data.readers.input_reading import InputReading
 from miscal.estimators.field import MiscalibrationField

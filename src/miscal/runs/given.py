@@ -84,7 +84,7 @@ def _of_array(data: Any, values: dict[str, Any], options: dict[str, Any]) -> Giv
 
 
 def _with_outcomes(options: dict[str, Any], y: Any) -> dict[str, Any]:
-    event = not {"probability", "event", "positive"}.isdisjoint(options)
+    event = "confidence" not in options and not {"probability", "event", "positive"}.isdisjoint(options)
     name = "human" if "judge" in options else "event" if event else "correct"
     if name in options:
         raise InputError(f"outcomes are given twice, as y and as {name}: leave one of them out")

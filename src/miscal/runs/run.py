@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from miscal.discovery.summary import Summary
     from miscal.runs.audit.audit import Audit
     from miscal.runs.compare.comparison import RunComparison
+    from miscal.runs.frames import RunPlot
     from miscal.runs.monitor.document import Monitoring
-    from miscal.runs.plot import RunPlot
 
 
 FRAMES = ("polars", "pandas", "pyarrow")
@@ -72,7 +72,7 @@ class Run(ShowsItself):
         return "\n".join(brief_lines(self.summary, self.path))
 
     def _repr_html_(self) -> str:
-        from miscal.report.notebook import notebook
+        from miscal.report.page import notebook
 
         return notebook(self.summary)
 
@@ -179,7 +179,7 @@ class Run(ShowsItself):
     @property
     def plot(self) -> RunPlot:
         """The drawings of the run on matplotlib axes: ``found.plot()``, ``found.plot.findings(ax=ax)`` and others."""
-        from miscal.runs.plot import RunPlot
+        from miscal.runs.frames import RunPlot
 
         return RunPlot(self._content)
 

@@ -10,15 +10,15 @@ from miscal.base.shown import Shown, SignedBar, escaped, fact_lines, markdown_ta
 from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.data.readers.names import find
 from miscal.data.readers.table import own_parquet
+from miscal.discovery.answer import words_of
 from miscal.discovery.run import sealed_summary
 from miscal.discovery.run_folder import COLUMNS_FILE
 from miscal.discovery.summary_parts import ClassEvent
 from miscal.discovery.tables import ColumnTable, tables_of
-from miscal.discovery.wording import words_of
 from miscal.findings.ledger import ColumnValue
 from miscal.findings.ledger.values import EXPLAINED
+from miscal.report.brief import finding_words
 from miscal.report.formatting import MINUS, THIN, bounds, decimals_for, percent, points, ratio
-from miscal.report.printed import finding_words
 from miscal.report.texts import begin, clean
 
 LONGEST = 36

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from miscal.base.number_wording import percent
+from miscal.base.progress import progress_to
 
 if TYPE_CHECKING:
     from rich.progress import Task
@@ -24,26 +25,35 @@ def steps(wanted: bool | None = None) -> Iterator[Callable[[str], None]]:
 
     What is yielded is to be called with the name of each step as it starts.
     """
-    with _display(wanted, log=False) as show:
-        yield show
+    with _display(wanted, log=False) as show, _shares(show) as told:
+        yield told
 
 
 @contextmanager
 def stages(wanted: bool | None = None, *, kept: bool = True) -> Iterator[Callable[[Progress], None]]:
     """Show the stages of a discovery, the time that is left and what was found so far.
 
-    A notebook shows one bar, which goes when the work is done. A terminal shows one moving line for the stage that
-    runs, and, where they are `kept`, above it a line for each that has ended. A log gets those lines where they are
-    wanted, without control characters. What is yielded is to be called with every
+    A notebook shows one bar, which goes when the work is done. A terminal shows one moving line with a bar for the
+    stage that runs, and, where they are `kept`, above it a line for each that has ended. A log gets those lines where
+    they are wanted, without control characters. What is yielded is to be called with every
     :class:`~miscal.discovery.progress.Progress`.
     """
-    with _display(wanted, log=bool(wanted), kept=kept) as show:
+    with _display(wanted, log=bool(wanted), kept=kept) as show, _shares(show) as told:
+        yield lambda now: told(now.stage, now.share, now.left, now if now.share == 1.0 else None)
 
-        def tell(now: Progress) -> None:
-            share = f" {percent(now.share)}" if 0.0 < now.share < 1.0 else ""
-            show(now.stage, share, now.left, now if now.share == 1.0 else None)
 
-        yield tell
+@contextmanager
+def _shares(show: Callable[..., None]) -> Iterator[Callable[..., None]]:
+    """Show beside the name of a step the share that is told from within it."""
+    name = ""
+
+    def told(step: str, *more: Any) -> None:
+        nonlocal name
+        name = step
+        show(step, *more)
+
+    with progress_to(lambda share: show(name, share)):
+        yield told
 
 
 @contextmanager
@@ -60,7 +70,7 @@ def _display(wanted: bool | None, *, log: bool, kept: bool = True) -> Iterator[C
         yield _logged if log else lambda *now: None
 
 
-def _logged(name: str, share: str = "", left: float | None = None, ended: Progress | None = None) -> None:
+def _logged(name: str, share: float = 0.0, left: float | None = None, ended: Progress | None = None) -> None:
     if ended is not None:
         print(_line(ended), file=sys.stderr, flush=True)
 
@@ -70,11 +80,12 @@ def _notebook_bar() -> Iterator[Callable[..., None]]:
 
     start, lines, place = time.monotonic(), [], display(HTML(""), display_id=True)
 
-    def show(name: str, share: str = "", left: float | None = None, ended: Progress | None = None) -> None:
+    def show(name: str, share: float = 0.0, left: float | None = None, ended: Progress | None = None) -> None:
         if ended is not None and ended.found:
             lines.append(html.escape(ended.found))
         passed = time.monotonic() - start
-        done = "" if left is None else f' value="{passed / max(passed + left, 1e-9):.3f}"'
+        done = share if left is None else passed / max(passed + left, 1e-9)
+        done = f' value="{done:.3f}"' if done else ""
         running = f"<progress{done}></progress> {html.escape(name)} {time_left(left, 0.0)}".rstrip()
         place.update(HTML("<br>".join([*lines, running])))
 
@@ -88,6 +99,7 @@ def _moving_line(kept: bool) -> Iterator[Callable[..., None]]:
     from rich.console import Console
     from rich.progress import Progress as Bar
     from rich.progress import ProgressColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress_bar import ProgressBar
     from rich.text import Text
 
     class Left(ProgressColumn):
@@ -96,15 +108,27 @@ def _moving_line(kept: bool) -> Iterator[Callable[..., None]]:
         def render(self, task: Task) -> Text:
             return Text(time_left(task.fields["left"], time.monotonic() - task.fields["since"]))
 
-    columns: tuple[Any, ...] = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), Left())
+    class Done(ProgressColumn):
+        """The share of the time that has passed, or of the step that is done; a moving bar where neither is known."""
+
+        def render(self, task: Task) -> ProgressBar:
+            left, passed = task.fields["left"], task.elapsed or 0.0
+            if left is None:
+                done, total = task.fields["share"], 1.0 if task.fields["share"] else None
+            else:
+                done, total = passed, passed + max(left - (time.monotonic() - task.fields["since"]), 1.0)
+            return ProgressBar(total, done, width=20, animation_time=task.get_time())
+
+    columns: tuple[Any, ...] = (SpinnerColumn(), TextColumn("{task.description}"), Done(), TimeElapsedColumn(), Left())
     console = Console(stderr=True, highlight=False, markup=False)
     with Bar(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("starting", total=None, left=None, since=time.monotonic())
+        task = bar.add_task("starting", total=None, left=None, share=0.0, since=time.monotonic())
 
-        def show(name: str, share: str = "", left: float | None = None, ended: Progress | None = None) -> None:
+        def show(name: str, share: float = 0.0, left: float | None = None, ended: Progress | None = None) -> None:
             if ended is not None and kept:
                 console.print(_line(ended))
-            bar.update(task, description=f"{name}{share}", left=left, since=time.monotonic())
+            said = f"{name} {percent(share)}" if 0.0 < share < 1.0 else name
+            bar.update(task, description=said, share=share, left=left, since=time.monotonic())
 
         yield show
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from miscal.scoring.fake import FakeModel
+    from miscal.scoring.engine import FakeModel
     from miscal.scoring.huggingface import HuggingFaceModel
     from miscal.scoring.model_source import ModelSpec
     from miscal.scoring.questions import PreferencePair, Question
     from miscal.scoring.scorer import score
 
 _HOMES = {
-    "FakeModel": "fake",
+    "FakeModel": "engine",
     "HuggingFaceModel": "huggingface",
     "ModelSpec": "model_source",
     "PreferencePair": "questions",

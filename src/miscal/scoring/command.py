@@ -14,9 +14,9 @@ from typing import Any
 import polars as pl
 
 from miscal.base.errors import InputError
+from miscal.base.frames import read_parquet
 from miscal.base.number_wording import decimal, percent
 from miscal.base.options import takes
-from miscal.base.tables import read_parquet
 from miscal.scoring.folder import TRIPLES, Progress, ScoredFolder, score_folder
 from miscal.scoring.model_source import ModelSpec
 from miscal.scoring.options import ScoringOptions

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from miscal.base.directions import leading_eigenvectors, oriented
+from miscal.base.arrays import leading_eigenvectors, oriented
 from miscal.base.errors import CorruptFile, InputError
-from miscal.base.tables import read_parquet
+from miscal.base.frames import read_parquet
 from miscal.data.triples import Triples
 from miscal.scoring.questions import Question, question_items
 

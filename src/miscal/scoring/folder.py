@@ -15,13 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from miscal.base.cell_store import CellStore
 from miscal.base.errors import CorruptFile, FileError, InputError, MismatchError
 from miscal.base.files import check_target, digest, disk_errors, has_digest, locked, replace_file, write_whole
-from miscal.base.tables import read_parquet
+from miscal.base.folders import CellStore
+from miscal.base.frames import read_parquet
 from miscal.base.workers import InProcess, Processes, Workers
-from miscal.scoring.candidates import encode
-from miscal.scoring.engine import BatchResult, LanguageModel
+from miscal.scoring.engine import BatchResult, LanguageModel, encode
 from miscal.scoring.model_source import ModelSpec
 from miscal.scoring.questions import Item
 from miscal.scoring.scorer import assemble, batch_results, plan

@@ -14,9 +14,8 @@ from typing import Any, TypeVar
 import torch
 
 from miscal.base.errors import FileError, InputError, MiscalError, ResourceError, TrustError
-from miscal.scoring.candidates import Encoded
-from miscal.scoring.engine import Evaluated, ran_out_of_memory
-from miscal.scoring.forward import Picker, evaluate
+from miscal.scoring.engine import Encoded, Evaluated, ran_out_of_memory
+from miscal.scoring.forward import Picker, evaluate, refuse_incomplete, refuse_unused_gguf, spread_over, weight_bytes
 from miscal.scoring.model_source import (
     ATTEMPTS,
     ModelSpec,
@@ -27,7 +26,6 @@ from miscal.scoring.model_source import (
     redact,
     retried,
 )
-from miscal.scoring.weights import refuse_incomplete, refuse_unused_gguf, spread_over, weight_bytes
 
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from miscal.base.options import number, parameter
-from miscal.base.randomness import LARGEST_SEED
+from miscal.base.threads import LARGEST_SEED
 
 _COUNT = number(int, 1)
 

@@ -17,8 +17,7 @@ from miscal.base.arrays import SHOWN
 from miscal.base.errors import InputError
 from miscal.base.workers import InProcess, Processes, Workers, WorkItem, choose_workers
 from miscal.data.triples import Triples
-from miscal.scoring.candidates import Encoded, encode
-from miscal.scoring.engine import BatchResult, LanguageModel, Runner
+from miscal.scoring.engine import BatchResult, Encoded, LanguageModel, Runner, encode
 from miscal.scoring.model_source import ModelSpec
 from miscal.scoring.questions import (
     DEFAULTS,
@@ -86,7 +85,7 @@ def choose_batch_workers(
 
 
 def _local_workers(workers: int | None, device: str) -> Workers:
-    from miscal.scoring.weights import visible_gpus
+    from miscal.scoring.forward import visible_gpus
 
     gpus = visible_gpus()
     remedy = "give smaller --batch-tokens"

@@ -12,12 +12,12 @@ from typing import Any
 
 import polars as pl
 
+from miscal.base.document import parse_yaml
 from miscal.base.errors import CorruptFile, FileError, InputError, MissingColumn
 from miscal.base.extras import need
-from miscal.base.yaml_text import parse_yaml
 from miscal.data.readers import open_table
 from miscal.data.readers.table import existing
-from miscal.scoring.candidates import shared_length
+from miscal.scoring.engine import shared_length
 from miscal.scoring.model_source import first_line, redact, retried
 from miscal.scoring.questions import FORMS, LETTERS, PreferencePair, Question, read_template
 

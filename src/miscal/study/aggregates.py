@@ -6,8 +6,7 @@ Figures and pages draw and print them.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -16,6 +15,7 @@ from scipy import special, stats
 from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL
 from miscal.calibration.survey_design import correlation
 from miscal.evidence.settings import SIGNIFICANCE
+from miscal.findings.residuals import holm
 from miscal.study.tables import LEARNED, RAW, of_method
 
 LARGE_GAP = 0.06
@@ -24,9 +24,10 @@ LARGE_GAP = 0.06
 _PAIR = ("pair", "dataset", "model")
 _COUNT = pl.len().cast(pl.Int64)
 
+# --- correlations -------------------------------------------------------------------------------------------------
 
-@dataclass(frozen=True)
-class Association:
+
+class Association(NamedTuple):
     """A correlation of n rows, with its 95 % interval for rows that are independent.
 
     The value is None below 3 rows, or where a side is constant; the ends are None there, and below 4 rows.
@@ -40,9 +41,7 @@ class Association:
     @property
     def rises(self) -> bool | None:
         """Whether it is above 0; None where its interval holds 0, or there is none."""
-        if self.value is None or self.low is None or self.high is None or self.low <= 0 <= self.high:
-            return None
-        return self.value > 0
+        return None if self.low is None or self.low <= 0 <= self.high else self.value > 0
 
     @property
     def text(self) -> str:
@@ -53,13 +52,13 @@ class Association:
         """
         if self.value is None:
             return "\u2013"
-        ends = "" if self.low is None or self.high is None else f" [{self.low:.2f}, {self.high:.2f}]"
+        ends = "" if self.low is None else f" [{self.low:.2f}, {self.high:.2f}]"
         return f"{self.value:.2f}{ends}".replace("-", "\u2212")
 
 
 def pearson(a: np.ndarray, b: np.ndarray) -> Association:
     """Pearson correlation of finite values, with Fisher's interval."""
-    return fisher(_correlation(a, b), len(a))
+    return fisher(None if len(a) < 3 else correlation(a, b), len(a))
 
 
 def spearman(a: np.ndarray, b: np.ndarray) -> Association:
@@ -68,12 +67,8 @@ def spearman(a: np.ndarray, b: np.ndarray) -> Association:
     >>> round(spearman(np.array([0.0, 1.0, 2.0, 3.0]), np.array([0.0, 1.0, 5.0, 3.0])).value, 3)
     0.8
     """
-    value = _correlation(stats.rankdata(a), stats.rankdata(b))
+    value = pearson(stats.rankdata(a), stats.rankdata(b)).value
     return fisher(value, len(a), 1.0 + (value or 0.0) ** 2 / 2)
-
-
-def _correlation(a: np.ndarray, b: np.ndarray) -> float | None:
-    return None if len(a) < 3 else correlation(a, b)
 
 
 def fisher(value: float | None, n: int, variance: float = 1.0) -> Association:
@@ -87,59 +82,79 @@ def fisher(value: float | None, n: int, variance: float = 1.0) -> Association:
     return Association(value, math.tanh(math.atanh(value) - half), math.tanh(math.atanh(value) + half), n)
 
 
-@dataclass(frozen=True)
-class StudyGaps:
-    """The gaps of all pairs under one method; gaps are clipped, so that a pair without a worst slice counts as 0.
+# --- verdicts -----------------------------------------------------------------------------------------------------
 
-    Attributes
+
+def certificates(pairs: pl.DataFrame, method: str, n_planned: int | None = None) -> pl.DataFrame:
+    """List the certificates of hidden miscalibration in the table ``pairs``, adjusted for the number of pairs.
+
+    Those of the `n_planned` pairs that have no certificate, because they are not finished, failed or have none, count
+    as tested with a p-value of 1, so that an unfinished study proves no more than the finished one would with the same
+    p-values. The rows that have a ``p_hidden`` (learned geometry) come with ``p_adjusted`` (Holm 1979), smallest first.
+
+    >>> key = {"method": "auto", "geometry": "learned"}
+    >>> pairs = pl.DataFrame(key | {"pair": ["p", "q", "r"], "p_hidden": [0.04, 0.01, None]})
+    >>> certificates(pairs, "auto").select("pair", "p_adjusted").rows()
+    [('q', 0.02), ('p', 0.04)]
+    >>> certificates(pairs, "auto", n_planned=4).select("pair", "p_adjusted").rows()
+    [('q', 0.04), ('p', 0.12)]
+    """
+    tested = of_method(pairs, method, LEARNED).drop_nulls("p_hidden")
+    # tables may hold pairs that the plan has no more
+    others = np.ones(max(0, (n_planned or 0) - tested.height))
+    adjusted = holm(np.concatenate([tested["p_hidden"].to_numpy(), others]))[: tested.height]
+    found = tested.with_columns(pl.Series("p_adjusted", adjusted, pl.Float64))
+    return found.sort("p_adjusted", "p_hidden", "pair", maintain_order=True)
+
+
+def beyond_chance(difference: str, ending: str = "") -> dict[str, pl.Expr]:
+    """Count the rows that have an interval of a difference (n_compared), those where it lies above 0, and below 0."""
+    low, high = pl.col(f"{difference}_low"), pl.col(f"{difference}_high")
+    counts = {"compared": low.is_not_null() & high.is_not_null(), "helped": low > 0, "harmed": high < 0}
+    return {f"n_{name}{ending}": inside.sum().cast(pl.Int64) for name, inside in counts.items()}
+
+
+def verdict(pairs: pl.DataFrame, method: str, n_planned: int | None = None) -> pl.DataFrame:
+    """Count what one method found in the table ``pairs``, in the learned geometry: one row.
+
+    Parameters
     ----------
-    n_pairs : int
-    n_above_zero : int
-        Pairs whose gap is above 0: a count for comparison with the paper alone, because smECE has a noise floor, and
-        slices are smaller than the whole, so that a calibrated model has a gap above 0 in nearly every draw.
-    n_beyond_chance : int
-        Pairs whose gap has a 95 % interval, from the summary of the run, that lies above 0.
-    n_large : int
-        Pairs with a gap of at least ``LARGE_GAP``.
-    mean, median : float or None
-        Of the bootstrap means of max(0, gap), as in the paper's Table 5; missing ones count as 0. None without pairs.
-    mean_share_worst : float or None
-        Mean share of rows in the worst slice, over pairs with a large gap; None without any.
+    n_planned : int, optional
+        As for :func:`certificates`.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``n_pairs``; pairs whose gap is above 0 (``n_gap_above_zero``: for comparison with the paper alone, because
+        smECE has a noise floor, so that a calibrated model has such a gap in nearly every draw), whose 95 % interval of
+        the gap lies above 0 (``n_gap_beyond_chance``), and whose gap is at least ``LARGE_GAP`` (``n_gap_large``), with
+        the mean share of rows in the worst slice of these (``mean_share_worst``); ``mean_gap`` and ``median_gap`` of
+        the bootstrap means of max(0, gap), missing ones counted as 0; ``n_family``, pairs that p-values are adjusted
+        over, ``n_tested``, those with a certificate, ``n_proved``, those whose hidden miscalibration is proved at 5 %,
+        and ``n_proved_alone``, without adjustment; and the counts of :func:`beyond_chance` of the log loss that the
+        correction saves, and of what it saves beyond a map of the confidence alone (``_local``), which are not
+        adjusted for the number of pairs.
     """
-
-    n_pairs: int
-    n_above_zero: int
-    n_beyond_chance: int
-    n_large: int
-    mean: float | None
-    median: float | None
-    mean_share_worst: float | None
-
-
-def gap_numbers(pairs: pl.DataFrame, method: str) -> StudyGaps:
-    """Count and average the gaps of all pairs of the table ``pairs``, in the learned geometry.
-
-    >>> pairs = pl.DataFrame({"method": "auto", "geometry": "learned", "gap_clipped": [0.08, 0.0],
-    ...     "gap_boot_mean_clipped": [0.07, None], "gap_interval_low": [0.02, None], "share_worst": [0.4, None]})
-    >>> gap_numbers(pairs, "auto")
-    StudyGaps(n_pairs=2, n_above_zero=1, n_beyond_chance=1, n_large=1, mean=0.035, median=0.035, mean_share_worst=0.4)
-    """
-    some = of_method(pairs, method, LEARNED)
-    large = some.filter(pl.col("gap_clipped") >= LARGE_GAP)
-    replicated = some["gap_boot_mean_clipped"].fill_null(0.0)
-    return StudyGaps(
-        n_pairs=some.height,
-        n_above_zero=int((some["gap_clipped"] > 0).sum()),
-        n_beyond_chance=int((some["gap_interval_low"] > 0).sum()),
-        n_large=large.height,
-        mean=_number(replicated.mean()),
-        median=_number(replicated.median()),
-        mean_share_worst=_number(large["share_worst"].mean()),
+    proved, gap = certificates(pairs, method, n_planned), pl.col("gap_clipped")
+    replicated = pl.col("gap_boot_mean_clipped").fill_null(0.0)
+    return of_method(pairs, method, LEARNED).select(
+        n_pairs=_COUNT,
+        n_gap_above_zero=(gap > 0).sum().cast(pl.Int64),
+        n_gap_beyond_chance=(pl.col("gap_interval_low") > 0).sum().cast(pl.Int64),
+        n_gap_large=(gap >= LARGE_GAP).sum().cast(pl.Int64),
+        mean_gap=replicated.mean(),
+        median_gap=replicated.median(),
+        mean_share_worst=pl.col("share_worst").filter(gap >= LARGE_GAP).mean(),
+        n_family=pl.lit(max(proved.height, n_planned or 0)),
+        n_tested=pl.lit(proved.height),
+        n_proved=pl.lit((proved["p_adjusted"] <= SIGNIFICANCE).sum()),
+        n_proved_alone=pl.lit((proved["p_hidden"] <= SIGNIFICANCE).sum()),
+        **beyond_chance("log_loss_saved"),
+        **beyond_chance("log_loss_saved_local", "_local"),
     )
 
 
-def _number(value: object) -> float | None:
-    return None if value is None else float(value)  # type: ignore[arg-type]
+# --- the paper's tables and figures -------------------------------------------------------------------------------
 
 
 def raw_against_learned(pairs: pl.DataFrame, method: str = "paper") -> pl.DataFrame:
@@ -177,64 +192,48 @@ def size_trends(pairs: pl.DataFrame, method: str) -> pl.DataFrame:
 def threshold_numbers(thresholds: pl.DataFrame, method: str) -> pl.DataFrame:
     """Describe, at each epsilon, the pairs whose worst slice has a gap above ``LARGE_GAP`` there (the paper's Table 4).
 
-    Slices that are worst by SmoothECE are used, in the learned geometry.
-
-    Returns
-    -------
-    polars.DataFrame
-        A row per epsilon, rising: epsilon, smece_gap and brier_gap (medians, of the same slices), share_quarter,
-        share_median, share_three_quarters (quartiles of the slice's share of rows, in [0, 1]), n (pairs with such a
-        gap), n_pairs (all). Medians and quartiles are null where n is 0.
+    Slices that are worst by SmoothECE are used, in the learned geometry. A row per epsilon, rising: epsilon, smece_gap
+    and brier_gap (medians, of the same slices), share_quarter, share_median, share_three_quarters (quartiles of the
+    slice's share of rows, in [0, 1]), n (pairs with such a gap), n_pairs (all). Medians and quartiles are null where n
+    is 0.
     """
-    some = of_method(thresholds, method, LEARNED).filter(by="smece")
     large = pl.col("smece_gap") > LARGE_GAP
     quartiles = {"share_quarter": 0.25, "share_median": 0.5, "share_three_quarters": 0.75}
-    found = some.group_by("epsilon").agg(
-        *(pl.col(name).filter(large).median() for name in ("smece_gap", "brier_gap")),
+    found = of_method(thresholds, method, LEARNED).filter(by="smece").group_by("epsilon").agg(
+        pl.col("smece_gap", "brier_gap").filter(large).median(),
         *(pl.col("share").filter(large).quantile(level, "linear").alias(name) for name, level in quartiles.items()),
-        n=large.sum().cast(pl.Int64),
-        n_pairs=_COUNT,
-    )
+        n=large.sum().cast(pl.Int64), n_pairs=_COUNT,
+    )  # fmt: skip
     return found.sort("epsilon")
 
 
-@dataclass(frozen=True)
-class Correlated:
-    """Two columns (x, y) over pair and epsilon, and how they go together.
-
-    The rows of one pair depend on each other, so the intervals of the correlations are too short: show the values.
-    """
-
-    points: pl.DataFrame
-    pearson: Association
-    spearman: Association
-
-
-def threshold_correlations(thresholds: pl.DataFrame, method: str) -> dict[str, Correlated]:
+def threshold_correlations(
+    thresholds: pl.DataFrame, method: str
+) -> dict[str, tuple[pl.DataFrame, Association, Association]]:
     """Correlate gaps by SmoothECE and by the Brier score over pair and epsilon (the paper's appendix F.4).
 
     Gaps are signed. The paper's are cut off at 0, as far as its tables show, so that its correlations are over other
-    values. A pair without a worst slice at an epsilon is left out there.
+    values. A pair without a worst slice at an epsilon is left out there. The rows of one pair depend on each other, so
+    that the intervals are too short: show the values.
 
     Returns
     -------
-    dict of str to Correlated
-        ``brier_on_smece``: Brier gap (y) against smECE gap (x) of the slice that is worst by smECE; ``smece_gaps`` and
-        ``brier_gaps``: gaps of the slice that is worst by the Brier score (y) against the one worst by smECE (x).
+    dict of str to (polars.DataFrame, Association, Association)
+        Columns x and y by pair and epsilon, Pearson's and Spearman's correlation: ``brier_on_smece``, Brier gap (y)
+        against smECE gap (x) of the slice that is worst by smECE; ``smece_gaps`` and ``brier_gaps``, gaps of the slice
+        that is worst by the Brier score (y) against the one worst by smECE (x).
     """
-    place = ("pair", "epsilon")
-    some = of_method(thresholds, method, LEARNED).drop_nulls(["smece_gap", "brier_gap"])
+    some = of_method(thresholds, method, LEARNED).drop_nulls(["smece_gap", "brier_gap"]).sort("pair", "epsilon")
     by_smece, by_brier = (some.filter(by=by) for by in ("smece", "brier"))
-    both = by_smece.join(by_brier, on=place, suffix="_of_brier")
+    both = by_smece.join(by_brier, on=["pair", "epsilon"], suffix="_of_brier", maintain_order="left")
     found = {}
     for name, table, x, y in (
         ("brier_on_smece", by_smece, "smece_gap", "brier_gap"),
         ("smece_gaps", both, "smece_gap", "smece_gap_of_brier"),
         ("brier_gaps", both, "brier_gap", "brier_gap_of_brier"),
     ):
-        points = table.select(*place, x=x, y=y).sort(place)
-        sides = points["x"].to_numpy(), points["y"].to_numpy()
-        found[name] = Correlated(points, pearson(*sides), spearman(*sides))
+        sides = table[x].to_numpy(), table[y].to_numpy()
+        found[name] = table.select("pair", "epsilon", x=x, y=y), pearson(*sides), spearman(*sides)
     return found
 
 
@@ -264,15 +263,10 @@ def null_numbers(nulls: pl.DataFrame, method: str, null: str = "permuted") -> pl
 def seed_numbers(seeds: pl.DataFrame, seed_pairs: pl.DataFrame, method: str) -> pl.DataFrame:
     """Say how alike the refits of each pair are (the paper's Table 3): means, and standard deviations with n - 1.
 
-    A gap that is negative or missing counts as 0.
-
-    Returns
-    -------
-    polars.DataFrame
-        A row per pair: pair, dataset, model, and of correlation, sign_agreement, sign_by_chance (over the pairs of
-        seeds that have a correlation), gap and delta_std (over seeds) each `<name>_mean` and `<name>_std`; n_seeds,
-        and of the pairs of seeds n_seed_pairs and n_undefined, those without a correlation because a field is
-        constant.
+    A gap that is negative or missing counts as 0. A row per pair: pair, dataset, model, and of correlation,
+    sign_agreement, sign_by_chance (over the pairs of seeds that have a correlation), gap and delta_std (over seeds)
+    each `<name>_mean` and `<name>_std`; n_seeds, and of the pairs of seeds n_seed_pairs and n_undefined, those without
+    a correlation because a field is constant.
     """
     each = of_method(seeds, method).with_columns(pl.col("gap").fill_null(0.0).clip(0.0))
     alone = each.group_by(_PAIR).agg(*_spread(pl.col("gap", "delta_std")), n_seeds=_COUNT)
@@ -287,8 +281,14 @@ def _spread(values: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
     return values.mean().name.suffix("_mean"), values.std(ddof=1).name.suffix("_std")
 
 
-OURS, ISOTONIC, UNCORRECTED = "miscal", "isotonic", "raw"
 _OF_REGION = (*_PAIR, "method", "geometry", "region")
+
+
+def _gains(corrections: pl.DataFrame, method: str, over: str) -> pl.DataFrame:
+    """By how much each calibrator lowers the smECE of each region beside the calibrator `over`: column ``gain``."""
+    some = of_method(corrections, method, LEARNED)
+    before = some.filter(calibrator=over).select(*_OF_REGION, before="smece")
+    return some.join(before, on=_OF_REGION).with_columns(gain=pl.col("before") - pl.col("smece")).drop_nulls("gain")
 
 
 def improvements(corrections: pl.DataFrame, pairs: pl.DataFrame, method: str) -> pl.DataFrame:
@@ -305,16 +305,13 @@ def improvements(corrections: pl.DataFrame, pairs: pl.DataFrame, method: str) ->
     >>> improvements(corrections, pairs, "auto").rows()
     [('d', 'over', 'miscal', 0.25, None, 1, 1)]
     """
-    of_all = of_method(pairs, method, LEARNED).group_by("dataset").agg(n_all=_COUNT)
-    some = of_method(corrections, method, LEARNED).drop_nulls("smece")
-    some = some.join(pairs.select(*_OF_REGION[:-1], "min_rows"), on=_OF_REGION[:-1])
-    some = some.filter(pl.col("n") >= pl.col("min_rows"))
-    before = some.filter(calibrator=UNCORRECTED).select(*_OF_REGION, before="smece")
-    after = some.filter(pl.col("calibrator") != UNCORRECTED).join(before, on=_OF_REGION)
-    saved = pl.col("before") - pl.col("smece")
-    averaged = after.group_by("dataset", "region", "calibrator").agg(
-        mean=saved.mean(), std=saved.std(ddof=1), n_pairs=_COUNT
+    own = of_method(pairs, method, LEARNED)
+    gains = _gains(corrections, method, "raw").join(own.select("pair", "min_rows"), on="pair")
+    gains = gains.filter(pl.col("n") >= pl.col("min_rows"), pl.col("calibrator") != "raw")
+    averaged = gains.group_by("dataset", "region", "calibrator").agg(
+        mean=pl.col("gain").mean(), std=pl.col("gain").std(ddof=1), n_pairs=_COUNT
     )
+    of_all = own.group_by("dataset").agg(n_all=_COUNT)
     return averaged.join(of_all, on="dataset").sort("dataset", "region", "calibrator")
 
 
@@ -325,29 +322,20 @@ def heterogeneity_gain(pairs: pl.DataFrame, corrections: pl.DataFrame, method: s
     isotonic regression less smECE of the local correction on the worst slice; positive: ours is better). The second is
     Spearman's correlation of delta_std and gain.
     """
-    shown = of_method(pairs, method, LEARNED).drop_nulls(["worst", "delta_std"]).with_columns(region="worst")
-    scores = of_method(corrections, method, LEARNED)
-    for calibrator in (ISOTONIC, OURS):
-        one = scores.filter(calibrator=calibrator).select(*_OF_REGION, pl.col("smece").alias(f"smece_{calibrator}"))
-        shown = shown.join(one, on=_OF_REGION)
-    gain = pl.col(f"smece_{ISOTONIC}") - pl.col(f"smece_{OURS}")
-    points = shown.select(*_PAIR, "family", "delta_std", "worst", gain=gain).drop_nulls("gain").sort("pair")
+    gains = _gains(corrections, method, "isotonic").filter(calibrator="miscal").select("pair", "gain", worst="region")
+    shown = of_method(pairs, method, LEARNED).drop_nulls(["worst", "delta_std"]).join(gains, on=["pair", "worst"])
+    points = shown.select(*_PAIR, "family", "delta_std", "worst", "gain").sort("pair")
     return points, spearman(points["delta_std"].to_numpy(), points["gain"].to_numpy())
 
 
 def deferral_numbers(gains: pl.DataFrame, method: str) -> pl.DataFrame:
     """Average the gains of the table ``deferral_gains`` over pairs, and count those beyond chance.
 
-    A row per entry of `at`: at, raw, corrected, gain (means over pairs), n_better (pairs whose interval of the gain
-    lies above 0), n_worse (below 0), n_pairs.
+    A row per entry of `at`: at, raw, corrected, gain (means over pairs), n_helped (pairs whose interval of the gain
+    lies above 0), n_harmed (below 0), n_pairs.
     """
-    found = of_method(gains, method).group_by("at").agg(
-        pl.col("raw", "corrected", "gain").mean(),
-        n_better=(pl.col("gain_low") > 0).sum().cast(pl.Int64),
-        n_worse=(pl.col("gain_high") < 0).sum().cast(pl.Int64),
-        n_pairs=_COUNT,
-    )  # fmt: skip
-    return found.sort("at")
+    counts = beyond_chance("gain") | {"n_pairs": _COUNT}
+    return of_method(gains, method).group_by("at").agg(pl.col("raw", "corrected", "gain").mean(), **counts).sort("at")
 
 
 SIGN, OUTCOME = "sign", "outcome"
@@ -357,84 +345,44 @@ MARGIN = 2.0
 """Standard deviations, of both purities under permuted labels, by which a purity must change to be called changed."""
 
 
-@dataclass(frozen=True)
-class PurityChange:
-    """Purity above chance in both spaces, (purity - null_mean) / (1 - null_mean): 0 at chance, 1 where all share it.
+def forgetting(purity: pl.DataFrame, method: str) -> pl.DataFrame:
+    """Compare the purities of the two spaces: what the learned one forgets and keeps.
 
-    `by` is what neighbours share, `margin` a change on this scale that permuted labels seldom reach, and `p_learned`
-    the p-value in the learned space.
+    A row for each pair and `of`: its "outcome", the "sign" of delta, and its "category", the first metadata column in
+    the order of the plan, whatever its purity: one chosen for a high purity in the raw inputs would fall by regression
+    to the mean alone. Neither space was made from the outcome; the sign of delta the learned space has by construction.
+
+    Columns raw and learned (purity above chance, (purity - null_mean) / (1 - null_mean): 0 at chance, 1 where all share
+    it), falls and rises. A purity counts as changed where it moves by more than two standard deviations of what
+    permuted labels give, and as risen where it is also beyond chance in the learned space. This is a margin against
+    noise, not a test of the difference.
     """
-
-    by: str
-    raw: float
-    learned: float
-    margin: float
-    p_learned: float
-
-    @property
-    def falls(self) -> bool:
-        """Whether it is lower in the learned space by more than the margin."""
-        return self.learned < self.raw - self.margin
-
-    @property
-    def rises(self) -> bool:
-        """Whether it is higher in the learned space by more than the margin, and there beyond chance."""
-        return self.learned > self.raw + self.margin and self.p_learned <= SIGNIFICANCE
-
-
-@dataclass(frozen=True)
-class PairForgetting:
-    """What one pair's learned space forgets and keeps; None where it cannot be said.
-
-    `category` is of the first metadata column in the order of the plan, whatever its purity: one chosen for a high
-    purity in the raw inputs would fall by regression to the mean alone. Neither space was made from the outcome; the
-    sign of delta the learned space has by construction.
-    """
-
-    pair: str
-    category: PurityChange | None
-    outcome: PurityChange | None
-    sign: PurityChange | None
-
-    @property
-    def forgets(self) -> bool:
-        """Whether purity by category falls from the raw to the learned space."""
-        return self.category is not None and self.category.falls
-
-    @property
-    def keeps(self) -> bool:
-        """Whether purity by outcome rises from the raw to the learned space."""
-        return self.outcome is not None and self.outcome.rises
+    raw, learned = (of_method(purity, method).filter(space=space) for space in ("raw", "learned"))
+    both = raw.join(learned, on=["pair", "by"], suffix="_learned", maintain_order="left")
+    room, noise = 1 - pl.col("null_mean"), pl.col("null_std").pow(2) + pl.col("null_std_learned").pow(2)
+    change, margin = pl.col("learned") - pl.col("raw"), MARGIN * noise.sqrt() / room
+    of = pl.when(pl.col("by").is_in([SIGN, OUTCOME])).then("by").otherwise(pl.lit("category"))
+    return (
+        both.with_columns(
+            of=of,
+            raw=(pl.col("purity") - pl.col("null_mean")) / room,
+            learned=(pl.col("purity_learned") - pl.col("null_mean_learned")) / room,
+        )
+        .with_columns(falls=change < -margin, rises=(change > margin) & (pl.col("p_value_learned") <= SIGNIFICANCE))
+        .unique(["pair", "of"], keep="first", maintain_order=True)
+        .select("pair", "of", "by", "raw", "learned", "falls", "rises")
+    )
 
 
-def forgetting(purity: pl.DataFrame, method: str) -> list[PairForgetting]:
-    """Compare the purities of the two spaces, pair by pair, in the order of the table ``purity``.
-
-    A purity counts as changed where it moves by more than two standard deviations of what permuted labels give. This
-    is a margin against noise, not a test of the difference.
-    """
-    found = []
-    for (pair,), rows in of_method(purity, method).group_by("pair", maintain_order=True):
-        raw, learned = ({row["by"]: row for row in rows.filter(space=space).to_dicts()} for space in ("raw", "learned"))
-        moved = {by: _purity_change(by, raw[by], learned[by]) for by in raw if by in learned}
-        outcome, sign = (moved.pop(by, None) for by in (OUTCOME, SIGN))
-        found.append(PairForgetting(str(pair), next(iter(moved.values()), None), outcome, sign))
-    return found
-
-
-def _purity_change(by: str, raw: dict[str, Any], learned: dict[str, Any]) -> PurityChange:
-    room = 1 - raw["null_mean"]
-    one, two = ((row["purity"] - row["null_mean"]) / room for row in (raw, learned))
-    margin = MARGIN * math.hypot(raw["null_std"], learned["null_std"]) / room
-    return PurityChange(by, one, two, margin, learned["p_value"])
-
-
-def forgetting_sentence(found: list[PairForgetting]) -> str:
+def forgetting_sentence(found: pl.DataFrame) -> str:
     """Say what learned spaces forget and keep."""
-    if not found:
+    if found.is_empty():
         return "No pair was interpreted, so nothing is known of what the learned space forgets."
+    forget, keep = (
+        set(found.filter(pl.col(way), of=of)["pair"]) for of, way in (("category", "falls"), (OUTCOME, "rises"))
+    )
     return (
         f"From the raw inputs to the learned space, neighbours come to share their category less often in "
-        f"{sum(one.forgets for one in found)} of {len(found)} interpreted pairs, and their outcome more often in "
-        f"{sum(one.keeps for one in found)}; both hold in {sum(one.forgets and one.keeps for one in found)}."
+        f"{len(forget)} of {found['pair'].n_unique()} interpreted pairs, and their outcome more often in {len(keep)}; "
+        f"both hold in {len(forget & keep)}."
     )

@@ -16,11 +16,10 @@ from typing import Any, ClassVar, Self
 
 import polars as pl
 
-from miscal.base.cell_store import CellStore
 from miscal.base.errors import CorruptFile, MismatchError
 from miscal.base.files import check_target, digest, replace_file, resolve
-from miscal.study.cells import StudyCell, differing, name_of
-from miscal.study.plan import METHODS, StudyPair, StudyPlan, safe_name
+from miscal.base.folders import CellStore
+from miscal.study.plan import METHODS, StudyCell, StudyPair, StudyPlan, differing, name_of, safe_name
 
 PLAN, CELLS = "plan.json", "cells"
 _TIMING, _REVISIONS = "timing.json", "revisions.json"
@@ -158,8 +157,7 @@ class StudyFolder(CellFolder):
         MismatchError
             If cells were made with other settings, other data or another version of miscal, naming what differs.
         """
-        before = self._read(PLAN)
-        if before is not None:
+        if (before := self._read(PLAN)) is not None:
             self._refuse_lost(before, plan)
         for cell in cells:
             if self.is_done(cell.name):
@@ -232,13 +230,21 @@ def _files(pair: StudyPair) -> list[Path]:
 def n_planned(out: Path, tables: Mapping[str, pl.DataFrame]) -> int:
     """Count the pairs of the plan; without a plan in the folder, those that are finished or failed."""
     known = set(tables["pairs"]["pair"]) | set(tables["failures"]["pair"].drop_nulls())
-    return max(len(_plan(out).get("pairs", [])), len(known))
+    return max(len(_planned_pairs(out)), len(known))
 
 
 def n_planned_by_method(out: Path) -> dict[str, int]:
     """Count the pairs of the plan under each method; empty without a plan in the folder."""
-    pairs = _plan(out).get("pairs", [])
+    pairs = _planned_pairs(out)
     return {name: sum(pair["method"] in (name, "both") for pair in pairs) for name in METHODS} if pairs else {}
+
+
+def _planned_pairs(out: Path) -> list[dict[str, Any]]:
+    """Read the pairs of the plan as it was checked; empty where there is none, as beside tables that were copied."""
+    try:
+        return json.loads((out / PLAN).read_bytes())["pairs"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
 
 
 def planned(out: Path) -> StudyPlan | None:
@@ -247,12 +253,3 @@ def planned(out: Path) -> StudyPlan | None:
         return StudyPlan.model_validate_json((out / PLAN).read_bytes())
     except (OSError, ValueError):
         return None
-
-
-def _plan(out: Path) -> dict[str, Any]:
-    """Read the plan as it was checked; empty where there is none, as beside tables that were copied."""
-    try:
-        plan = json.loads((out / "plan.json").read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return plan if isinstance(plan, dict) else {}

@@ -19,8 +19,7 @@ from miscal.calibration.metrics import log_losses
 from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import corrections_by_name
-from miscal.discovery.evidence import TEST
-from miscal.discovery.fitted_rows import evaluated_rows
+from miscal.discovery.fitted_rows import TEST, evaluated_rows
 from miscal.discovery.run import RunContent
 from miscal.estimators.estimate import regimes_of
 from miscal.estimators.paper.readout import RawField, choose_raw_field

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from miscal.scoring.registry import BASE_MODELS
+from miscal.scoring.model_source import BASE_MODELS
 
 NAME = "paper48"
 

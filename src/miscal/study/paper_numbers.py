@@ -11,7 +11,7 @@ from functools import cache
 from itertools import product
 from typing import Any, NamedTuple
 
-from miscal.scoring.registry import BASE_MODELS
+from miscal.scoring.model_source import BASE_MODELS
 from miscal.study import paper48
 from miscal.study.plan import StudyPair, StudyPlan
 from miscal.study.plan_file import read_plan
@@ -218,7 +218,7 @@ LEFT_OPEN = frozenset([
     # they change no number but by rounding
     "device", "score.device", "score.batch_tokens", "score.threads", "score.trust_remote_code",
     # how the columns of a file are called and read; that there is a file is compared
-    "id", "confidence", "correct", "probability", "event", "positive", "embedding_rows", "names_only", "allow_leak",
+    "id", "confidence", "correct", "probability", "event", "positive", "names_only", "allow_leak",
     "leave_out", "on_invalid", "encoding",
 ])  # fmt: skip
 """Keys of a plan in which it cannot differ from the paper; every other one is compared."""

@@ -11,8 +11,8 @@ from typing import Any
 import pydantic
 
 from miscal.base.arrays import did_you_mean
+from miscal.base.document import parse_yaml
 from miscal.base.errors import FileError, InputError
-from miscal.base.yaml_text import parse_yaml
 from miscal.estimators.registry import make_estimator
 from miscal.study import paper48
 from miscal.study.plan import ALL_PAIRS, AuditPlan, PairSettings, ScoreOptions, StudyPair, StudyPlan, pair_id, safe_name

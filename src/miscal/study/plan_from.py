@@ -9,9 +9,8 @@ from typing import Any
 
 from miscal.base.arrays import column_of, did_you_mean
 from miscal.base.errors import FileError, InputError
+from miscal.data.readers.parquet import MANIFEST, TRIPLES
 from miscal.data.readers.pieces import open_table
-from miscal.data.readers.read import options_of
-from miscal.data.readers.scored import MANIFEST, TRIPLES
 from miscal.study.plan import READ_OPTIONS, safe_name
 
 MODEL = "model"
@@ -134,7 +133,7 @@ def _run(folder: Path) -> dict[str, Any]:
     source = summary.settings["source"]
     if not source.get("path"):
         raise InputError(f"the run {folder.name} was made from arrays, which cannot be read again: save them as a file")
-    options = {name: value for name, value in options_of(source).items() if name in READ_OPTIONS}
+    options = {name: value for name, value in source["options"].items() if name in READ_OPTIONS}
     noted = {name: value for name, value in options.items() if value not in (None, [], "")}
     pair = _pair(Path(source["path"]).stem, folder.name, data=str(source["path"]), **noted)
     return pair | ({"outcome": "event"} if summary.kind == "event" else {})

@@ -17,12 +17,11 @@ from miscal.base.files import disk_errors, locked, parents, resolve
 from miscal.base.threads import n_workers
 from miscal.base.workers import InProcess, Processes, Workers, WorkItem, choose_workers
 from miscal.discovery.summary_parts import Answer
-from miscal.study.cells import KINDS, OF_DATASETS, StudyCell, cells_of, pairs_of_cell
 from miscal.study.folder import PLAN, StudyFolder
-from miscal.study.headline import study_lines
-from miscal.study.plan import METHODS, StudyPair, StudyPlan
+from miscal.study.plan import KINDS, METHODS, OF_DATASETS, StudyCell, StudyPlan, cells_of, pairs_of_cell
 from miscal.study.plan_file import read_plan
 from miscal.study.tables import methods_of, read_tables, write_tables
+from miscal.study.verdict import study_lines
 
 SUMMARY = "summary.json"
 """What the pages leave beside them; its ``verdict`` is printed."""
@@ -133,7 +132,7 @@ def study(
         Of an existing Ray cluster.
     skip : collection of str, default ()
         Kinds of cells that are left to a later call, and with them what rests on them: "audit", say
-        (:data:`miscal.study.cells.KINDS`).
+        (:data:`miscal.study.plan.KINDS`).
     paper : bool, default False
         Draw ``paper.html``, which sets the paper's claims beside what was found, even if no pair is the paper's.
     progress : callable, optional
@@ -213,7 +212,13 @@ class _Run:
                     self.folder.save(cell, result.rows, result.facts, result.seconds)
                     self.took[cell.name] = result.seconds
                 else:
-                    self.failures[cell.name] = _failure(self.plan, cell, result.message, mendable=result.mendable)
+                    step = " ".join([cell.kind, *filter(None, [cell.method])])
+                    rows = [
+                        {"pair": pair.pair, "dataset": pair.dataset, "model": pair.model}
+                        | {"step": step, "message": result.message}
+                        for pair in pairs_of_cell(self.plan, cell)
+                    ]
+                    self.failures[cell.name] = Failure(tuple(rows), cell.says, result.message, result.mendable)
                 self._report(cell, result.seconds, result.message)
                 if cell.kind == "measure" and time.monotonic() - drawn > PAGES_EVERY:
                     self._draw()
@@ -331,15 +336,6 @@ def is_done(folder: StudyFolder, plan: StudyPlan, cell: StudyCell) -> bool:
     return {pair.pair for pair in pairs_of_cell(plan, cell)} <= set(taken)
 
 
-def _failure(plan: StudyPlan, cell: StudyCell, message: str, *, mendable: bool) -> Failure:
-    step = cell.kind if cell.method is None else f"{cell.kind} {cell.method}"
-    rows = tuple(
-        {"pair": pair.pair, "dataset": pair.dataset, "model": pair.model, "step": step, "message": message}
-        for pair in pairs_of_cell(plan, cell)
-    )
-    return Failure(rows, cell.says, message, mendable)
-
-
 def gpus_to_deal(plan: StudyPlan) -> tuple[str, ...]:
     """Name the GPUs that processes of a study are to have one each of.
 
@@ -349,7 +345,7 @@ def gpus_to_deal(plan: StudyPlan) -> tuple[str, ...]:
     numbered = any(pair.score is not None and ":" in pair.score.device for pair in plan.pairs)
     if numbered or not installed("torch"):
         return ()
-    from miscal.scoring.weights import visible_gpus
+    from miscal.scoring.forward import visible_gpus
 
     gpus = visible_gpus()
     return gpus if len(gpus) > 1 else ()
@@ -371,11 +367,10 @@ def pinned(plan: StudyPlan, folder: StudyFolder, coming: Sequence[StudyCell]) ->
             with contextlib.suppress(MiscalError):
                 known[task] = commit_of(task)
                 folder.save_revisions(known)
-    return plan.model_copy(update={"pairs": [_at_commit(pair, known) for pair in plan.pairs]})
-
-
-def _at_commit(pair: StudyPair, known: dict[str, str]) -> StudyPair:
-    if pair.score is None or pair.score.task_revision is not None or pair.score.task not in known:
-        return pair
-    score = pair.score.model_copy(update={"task_revision": known[pair.score.task]})
-    return pair.model_copy(update={"score": score})
+    pairs = []
+    for pair in plan.pairs:
+        if pair.score is not None and pair.score.task_revision is None and pair.score.task in known:
+            score = pair.score.model_copy(update={"task_revision": known[pair.score.task]})
+            pair = pair.model_copy(update={"score": score})
+        pairs.append(pair)
+    return plan.model_copy(update={"pairs": pairs})

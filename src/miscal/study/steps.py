@@ -33,10 +33,9 @@ from miscal.estimators.registry import estimator_class
 from miscal.report import write_run
 from miscal.scoring.folder import MANIFEST
 from miscal.scoring.questions import kind_of
-from miscal.study.cells import StudyCell, name_of, pairs_of_cell
 from miscal.study.folder import StudyFolder
 from miscal.study.pair_result import PairResult, TableRows
-from miscal.study.plan import READ_OPTIONS, StudyPair, StudyPlan
+from miscal.study.plan import READ_OPTIONS, StudyCell, StudyPair, StudyPlan, name_of, pairs_of_cell
 from miscal.study.questions import AskedRows, digests, draw_split, same_questions
 from miscal.study.tables import TABLES
 
@@ -109,7 +108,9 @@ def compute(job: CellJob) -> CellResult:
     start = time.monotonic()
     try:
         found = STEPS[job.cell.kind](job)
-        _check_rows(found.rows)
+        for name, rows in found.rows.items():
+            if odd := {column for row in rows for column in row.keys() ^ TABLES[name].keys()}:
+                raise InternalError(f"a row of the table {name} has other columns: {sorted(odd)} differ")
     except MiscalError as error:
         found = CellResult(message=error.in_shell(), mendable=not isinstance(error, InternalError))
     except Exception as error:  # whatever one pair does, the others go on
@@ -121,17 +122,6 @@ def compute(job: CellJob) -> CellResult:
 def result_of(ended: Ended) -> CellResult:
     """Return how a cell ended; one whose process was ended from outside has failed."""
     return CellResult(message=str(ended.error)) if isinstance(ended.error, LostWorker) else ended.result()
-
-
-def _check_rows(rows: TableRows) -> None:
-    """Refuse rows that do not have the columns of their table."""
-    for name, some in rows.items():
-        if name not in TABLES:
-            raise InternalError(f"there is no table {name!r}")
-        wanted = set(TABLES[name].columns)
-        for row in some:
-            if set(row) != wanted:
-                raise InternalError(f"a row of the table {name} has other columns: {sorted(set(row) ^ wanted)} differ")
 
 
 def score(job: CellJob) -> CellResult:
@@ -215,7 +205,7 @@ def audit(job: CellJob) -> CellResult:
 
 def duel(job: CellJob) -> CellResult:
     """Compare both methods on the evaluation rows in both."""
-    from miscal.study.comparisons import duel_rows
+    from miscal.study.audits import duel_rows
 
     pair, folder = job.pair, job.folder
     auto, paper = (read_run(folder.run(pair.pair, method)) for method in ("auto", "paper"))

@@ -5,23 +5,15 @@ No figure, table or claim asks which kind its pairs are of: it takes its words f
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 
 import polars as pl
 
+from miscal.base.arrays import counted
 from miscal.base.vocabulary import ANSWER, EVENT, vocabulary
 
 BEYOND_CHANCE = "by a 95 % interval that excludes 0, not adjusted for the number of pairs"
 """What counts as beyond chance where pairs are counted by their intervals."""
-
-
-def count_of(n: int, what: str) -> str:
-    """Write a count of things.
-
-    >>> count_of(3, "pair"), count_of(1, "pair")
-    ('3 pairs', '1 pair')
-    """
-    return f"{n} {what}{'' if n == 1 else 's'}"
 
 
 def of_pairs(k: int, n: int) -> str:
@@ -30,7 +22,7 @@ def of_pairs(k: int, n: int) -> str:
     >>> of_pairs(3, 40), of_pairs(1, 1)
     ('3 of 40 pairs', '1 of 1 pair')
     """
-    return f"{k} of {count_of(n, 'pair')}"
+    return f"{k} of {counted(n, 'pair')}"
 
 
 @dataclass(frozen=True)
@@ -78,50 +70,28 @@ class StudyVocabulary:
 
     def regime(self, name: str) -> str:
         """Return what a regime is called."""
-        return {"over": self.over, "under": self.under}.get(name, "well calibrated")
+        return getattr(self, name, "well calibrated")
 
 
-def _of(kind: str, **words: str) -> StudyVocabulary:
-    """Add words to those that the kind has everywhere."""
-    own = vocabulary(kind)
-    everywhere = {name: getattr(own, name) for name in ("probability", "probabilities", "rate", "over", "under")}
-    return StudyVocabulary(**everywhere, **words)
+_ANSWER, _EVENT = vocabulary(ANSWER), vocabulary(EVENT)
+_WORDS = {
+    "probability": (_ANSWER.probability, _EVENT.probability, "probability"),
+    "probabilities": (_ANSWER.probabilities, _EVENT.probabilities, "probabilities"),
+    "rate": (_ANSWER.rate, _EVENT.rate, "accuracy or event rate"),
+    "rate_meaning": ("share of right answers", "how often the event happens",
+                     "share of right answers; where marked, how often the event happens"),
+    "over": (_ANSWER.over, _EVENT.over, f"{_ANSWER.over} or {_EVENT.over}"),
+    "under": (_ANSWER.under, _EVENT.under, f"{_ANSWER.under} or {_EVENT.under}"),
+    "error": ("the confidence is wrong", "the predicted risk is off", "the probability is wrong"),
+    "row": ("question", "row", "question"),
+    "rows": ("questions", "rows", "questions"),
+    "judged": ("answered", "predicted", "judged"),
+    "left": ("answers", "rows", "answers or forecasts"),
+    "errors": ("risk", "failed forecasts", "risk"),
+}  # fmt: skip
+"""Words of answers, of events, and of both."""
 
-
-ANSWERS = _of(
-    ANSWER,
-    rate_meaning="share of right answers",
-    error="the confidence is wrong",
-    row="question",
-    rows="questions",
-    judged="answered",
-    left="answers",
-    errors="risk",
-)
-
-EVENTS = _of(
-    EVENT,
-    rate_meaning="how often the event happens",
-    error="the predicted risk is off",
-    row="row",
-    rows="rows",
-    judged="predicted",
-    left="rows",
-    errors="failed forecasts",
-)
-
-BOTH = replace(
-    ANSWERS,
-    probability="probability",
-    probabilities="probabilities",
-    rate="accuracy or event rate",
-    rate_meaning="share of right answers; where marked, how often the event happens",
-    over=f"{ANSWERS.over} or {EVENTS.over}",
-    under=f"{ANSWERS.under} or {EVENTS.under}",
-    error="the probability is wrong",
-    judged="judged",
-    left="answers or forecasts",
-)
+ANSWERS, EVENTS, BOTH = (StudyVocabulary(*own) for own in zip(*_WORDS.values(), strict=True))
 
 
 def vocabulary_of(pairs: pl.DataFrame) -> StudyVocabulary:

@@ -6,7 +6,7 @@ from scipy.special import expit, logit
 
 import baselines
 from baselines import METHODS, Baseline
-from baselines.methods import grouped_binning, trees
+from baselines.methods import trees
 from baselines.methods.residuals import ResidualNetwork
 from miscal.base.errors import InputError
 
@@ -26,7 +26,7 @@ class ToyMean(Baseline):
         return np.full(len(X), self.rate_)
 
 
-SLOW = {"paper", "auto", "mcgrad", "hjz"}
+SLOW = {"paper", "auto", "mcgrad"}
 # the toy below stands for a map that somebody adds
 TOY = "toy_mean"
 KINDS = {**METHODS, TOY: ToyMean}
@@ -55,9 +55,6 @@ FEW = (
     (trees, "VIEWS", (None,)),
     (trees, "LEAVES", (4,)),
     (trees, "ROUNDS", (10, 40, 90)),
-    (grouped_binning, "VIEWS", (None,)),
-    (grouped_binning, "N_CLUSTERS", (8, 32)),
-    (grouped_binning, "SHARES", (0.01, 0.05)),
     (ResidualNetwork, "_options", lambda self: (1.0, 10.0)),
 )
 ALL = [(place, name, getattr(place, name)) for place, name, _ in FEW]
@@ -142,21 +139,20 @@ class TestContract:
 def test_hidden_structure_is_found_with_the_right_sign(name, fitted):
     X, f, y, _, truth = world(2000, seed=4)
     delta = fitted(name).delta(X, f)
-    # bins of the confidence over clusters are coarser than what the other methods fit
-    assert np.corrcoef(delta, truth - f)[0, 1] > (0.55 if name.startswith("grouped") else 0.65)
+    assert np.corrcoef(delta, truth - f)[0, 1] > 0.65
     p = fitted(name).calibrate(X, f)
     assert np.mean((p - y) ** 2) < np.mean((f - y) ** 2) - 0.02
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["trees", "grouped_binning", "residual_network"])
+@pytest.mark.parametrize("name", ["trees", "residual_network"])
 def test_all_candidates_find_it_too(name, monkeypatch):
     for place, attribute, values in ALL:
         monkeypatch.setattr(place, attribute, values)
     X, f, y, split, _ = world()
     model = METHODS[name]().fit(X, y, f, split=split, random_state=0)
     X, f, _, _, truth = world(2000, seed=4)
-    assert np.corrcoef(model.delta(X, f), truth - f)[0, 1] > (0.55 if name.startswith("grouped") else 0.65)
+    assert np.corrcoef(model.delta(X, f), truth - f)[0, 1] > 0.65
 
 
 @pytest.mark.usefixtures("few_candidates")
@@ -201,23 +197,6 @@ def test_isotonic_is_scikit_learns():
     plain = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(f, y)
     fitted = METHODS["isotonic"]().fit(X, y, f, split=split)
     np.testing.assert_array_equal(fitted.calibrate(X, f), plain.predict(f))
-
-
-@pytest.mark.usefixtures("few_candidates")
-def test_values_of_metadata_are_groups_for_the_method_that_reads_them():
-    rng = np.random.default_rng(0)
-    X, f = rng.normal(size=(2400, 5)).astype(np.float32), rng.uniform(0.2, 0.95, 2400)
-    kind = np.where(rng.random(2400) < 0.3, "hard", "easy")
-    y = (rng.random(2400) < expit(logit(f) - 2.0 * (kind == "hard"))).astype(float)
-    known, asked = slice(0, 2000), {"kind": np.where(np.arange(400) % 2, "hard", "never seen")}
-    model = METHODS["grouped_binning_metadata"]()
-    model.fit(X[known], y[known], f[known], metadata={"kind": kind[known]})
-    delta = model.calibrate(X[2000:], f[2000:], asked) - f[2000:]
-    assert delta[1::2].mean() < -0.2
-    assert abs(delta[::2].mean()) < 0.12
-    blind = METHODS["grouped_binning"]().fit(X[known], y[known], f[known], metadata={"kind": kind[known]})
-    p = blind.calibrate(X[2000:], f[2000:], asked)
-    np.testing.assert_array_equal(p, blind.calibrate(X[2000:], f[2000:]))
 
 
 def test_a_module_with_a_baseline_is_found_and_stands_before_our_own(tmp_path, monkeypatch):

@@ -81,11 +81,10 @@ def test_patterns_pass_over_the_row_index_that_pandas_writes(tmp_path):
     assert read_triples(tmp_path / "a.csv", features="*").source["columns"]["x"] == ["x"]
 
 
-@pytest.mark.parametrize("role", ["metadata", "features", "text", "group", "weight", "split", "time", "embedding_rows"])
+@pytest.mark.parametrize("role", ["metadata", "features", "text", "group", "weight", "split", "time"])
 @pytest.mark.parametrize(("column", "what"), [("correct", "the outcome"), ("confidence", "what the model states")])
 def test_outcome_and_confidence_play_no_second_part(role, column, what):
-    asked = {"features": "x"} if role not in ("features", "text", "embedding_rows") else {}
-    asked |= {"embeddings": np.zeros((N, 2))} if role == "embedding_rows" else {}
+    asked = {"features": "x"} if role not in ("features", "text") else {}
     with pytest.raises(InputError, match=f"{role}: {column!r} is {what}, which can play no other part"):
         read_triples(table(), **asked, **{role: column})
 

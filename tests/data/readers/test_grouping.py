@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from miscal.base.errors import InputError
-from miscal.data.identity_names import names_identity
+from miscal.data.column_reading import names_identity
 from miscal.data.readers import read_triples
 
 N = 400

@@ -71,14 +71,15 @@ def test_plain_words_need_no_positive(happened, words):
 @given(
     st.lists(st.sampled_from(["late", "on time", "cancelled"]), min_size=1),
     st.sampled_from(["late", "on time", "cancelled"]),
+    st.sampled_from(["answer", "event", "judge"]),
 )
-def test_one_value_is_the_event_and_all_others_are_not(values, positive):
+def test_one_value_is_the_event_and_all_others_are_not(values, positive, kind):
     series = pl.Series(values, dtype=pl.Categorical)
     if positive not in values:
         with pytest.raises(InputError, match=f"nowhere holds '{positive}'"):
-            outcomes(series, "event", positive=positive, name="event")
+            outcomes(series, kind, positive=positive, name="event")
         return
-    found, notes = outcomes(series, "event", positive=positive, name="event")
+    found, notes = outcomes(series, kind, positive=positive, name="event")
     assert found.tolist() == [float(value == positive) for value in values]
     assert len(notes) == (len(set(values)) == 3)
 
@@ -94,10 +95,11 @@ def test_numbers_and_truth_values_may_be_named_as_text(values, positive):
     assert outcomes(pl.Series(values), "event", positive=positive, name="event")[0].tolist() == [0.0, 1.0]
 
 
-def test_the_rows_of_an_event_are_read_again_alike(tmp_path):
-    path = tmp_path / "flights.csv"
-    table(risk=RISK, status=["late" if one else "on time" for one in HAPPENED]).write_csv(path)
-    triples = read_triples(path, event="status", positive="late", features="x")
+@pytest.mark.parametrize(("kind", "columns"), [("event", ("risk", "event")), ("answer", ("confidence", "correct"))])
+def test_the_rows_of_an_event_are_read_again_alike(kind, columns, tmp_path):
+    path, probability, outcome = tmp_path / "flights.csv", *columns
+    table(**{probability: RISK, "status": ["late" if one else "on time" for one in HAPPENED]}).write_csv(path)
+    triples = read_triples(path, positive="late", features="x", **{outcome: "status"})
     again = reread(triples.source)
-    assert again.kind == "event"
+    assert again.kind == kind
     assert again.correct.tolist() == triples.correct.tolist() == HAPPENED.tolist()

@@ -6,8 +6,8 @@ import pytest
 from safetensors.numpy import save_file
 
 from miscal.base.errors import CorruptFile
-from miscal.data.readers.matrix import matrix_rows, matrix_shape
 from miscal.data.readers.pieces import open_pieces
+from miscal.data.readers.table import matrix_rows, matrix_shape
 
 N = 103
 

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from miscal.base.errors import InputError, MissingColumn
-from miscal.data.readers.where import MOST_CHARACTERS, MOST_LEVELS, columns_of, decide
+from miscal.data.readers.names import MOST_CHARACTERS, MOST_LEVELS, columns_of, decide
 
 ROWS = pl.DataFrame(
     {

@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from miscal.base.errors import InputError
-from miscal.data.class_probabilities import ClassProbabilities
+from miscal.data.judged import ClassProbabilities
 from miscal.data.triples import Triples
-from miscal.discovery.evidence import refuse_time
-from miscal.discovery.fitted_rows import FittedRows
+from miscal.discovery.fitted_rows import FittedRows, refuse_time
 from miscal.discovery.several_classes import (
     TOP_LABEL_ERROR,
     ClassRun,
@@ -22,7 +21,6 @@ from miscal.discovery.several_classes import (
 )
 from miscal.discovery.summary import Summary
 from miscal.estimators.estimate import FieldEstimate
-from miscal.findings.ledger import LEDGER_DEFAULTS
 
 NAMES = ("cat", "dog", "owl", "yak")
 
@@ -51,7 +49,7 @@ def _rows(n: int = 1500, planted: float = 0.0, seed: int = 0) -> FittedRows:
 
 def _ledgers(rows: FittedRows):
     p = rows.triples.classes.probability
-    return class_ledgers(rows, p, own_split=False, seed=0, settings=LEDGER_DEFAULTS)
+    return class_ledgers(rows, p, own_split=False, seed=0)
 
 
 @pytest.fixture(scope="module")

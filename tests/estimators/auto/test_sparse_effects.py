@@ -1,5 +1,7 @@
 """Shifts and slopes of groups that stand out: found in every fold anew, drawn to 0, and saved."""
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -8,7 +10,14 @@ from scipy.special import expit
 from miscal.calibration.metrics import log_loss
 from miscal.data.triples import InputLayout, Triples
 from miscal.estimators.auto.estimator import AutoField
-from miscal.estimators.auto.sparse_effects import LevelledRows, Term, fit_sparse_effects, sparse_prior, told_effects
+from miscal.estimators.auto.sparse_effects import (
+    PAIRS,
+    LevelledRows,
+    Term,
+    fit_sparse_effects,
+    sparse_prior,
+    told_effects,
+)
 
 
 def learned(seed, *, n=3_000, sizes=(4, 20), shift=0.0, slope=1.0):
@@ -95,3 +104,25 @@ def test_a_field_mends_a_pair_and_a_slope_and_is_saved():
     assert raw - log_loss(new.correct, corrected) > 0.6 * (raw - best)
     again = AutoField.from_state(*field.state())
     np.testing.assert_array_equal(again.correct(at.X, at.confidence).corrected, corrected)
+
+
+def pair_off(seed, *, n=20_000, off=0.3, levels=10):
+    """Two columns of levels, of which one pair, 1 % of the rows, is off; and its rows."""
+    rng = np.random.default_rng(seed)
+    codes, f = rng.integers(0, levels, (n, 2)), expit(rng.normal(-1.5, 0.5, n))
+    inside = (codes[:, 0] == 1) & (codes[:, 1] == 2)
+    X = np.column_stack([*(np.eye(levels)[code] for code in codes.T), codes])
+    layout = InputLayout(2 * levels, codes=2, table=True)
+    return Triples(X, f, (rng.random(n) < f + off * inside).astype(int), layout=layout), inside
+
+
+def test_a_pair_of_levels_beyond_chance_is_corrected_within_3_points():
+    rows, inside = pair_off(0)
+    corrected = AutoField().fit(rows).correct(rows.X[inside], rows.confidence[inside]).corrected
+    assert abs(corrected.mean() - (rows.confidence[inside] + 0.3).mean()) < 0.03
+
+
+def test_a_pair_of_levels_that_is_one_unit_is_not_beyond_chance():
+    rows, inside = pair_off(0, n=3_000, off=0.7)
+    for group, beyond in ((None, True), (np.where(inside, -1, np.arange(3_000)), False)):
+        assert AutoField().fit(replace(rows, group=group)).model_.portfolio.weighs(PAIRS) == beyond

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from miscal.base.errors import InputError
-from miscal.base.state_folder import load_state, save_state
+from miscal.base.folders import load_state, save_state
 from miscal.calibration.calibrators import Identity
 from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples
@@ -336,9 +336,6 @@ def test_the_least_mass_is_kept_on_disk_and_in_folds(world):
     fitted = PaperField(**QUICK, min_mass=0.5).fit(triples(world.X, world.correct, world.confidence))
     content, arrays = fitted.state()
     assert PaperField.from_state(content, arrays).readout.min_mass == 0.5
-    # models of earlier versions gave rows of a mass below 1 to the global map
-    del content["min_mass"]
-    assert PaperField.from_state(content, arrays).readout.min_mass == 1.0
     assert fitted.for_folds().readout.min_mass == PaperField(min_mass=0.5).for_folds().readout.min_mass == 0.5
     assert PaperField().readout == Readout(neighbours=None, min_mass=0)
 

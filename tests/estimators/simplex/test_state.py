@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from miscal.base.errors import CorruptFile, MismatchError
-from miscal.base.state_folder import CONFIG, TENSORS, load_state, rebuilding, save_state
+from miscal.base.folders import CONFIG, TENSORS, load_state, rebuilding, save_state
 from miscal.calibration.simplex_maps import SIMPLEX_MAPS, log_probabilities
 from miscal.estimators.simplex.correction import SimplexCorrection, fit_simplex
-from miscal.estimators.simplex.trees import TreeShift
+from miscal.estimators.simplex.shifts import TreeShift
 
 from .test_correction import world
 

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from miscal.calibration.labelled_rows import LabelledRows
 from miscal.findings.conditions import (
     KINDS,
     Both,
@@ -23,8 +22,7 @@ from miscal.findings.conditions import (
 )
 from miscal.findings.conditions.condition import Wording
 from miscal.findings.input_clusters import InputClusters
-from miscal.findings.ledger import SequentialField, clusters_of, named_groups
-from miscal.findings.ledger.cuts import condition_of, judged_cuts
+from miscal.findings.ledger import clusters_of, named_groups
 from miscal.findings.ledger.settings import LedgerSettings
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
@@ -132,25 +130,6 @@ def test_arrays_of_clusters_that_do_not_fit_are_refused():
             InputClusters.from_state({**state, name: state[name][:-1]})
     with pytest.raises(KeyError):
         InputClusters.from_state({})
-
-
-@settings(max_examples=30)
-@given(st.integers(0, 2**32 - 1), st.integers(0, 2))
-def test_the_rows_of_every_cut_are_those_of_its_condition_with_ties_too(seed, digits):
-    rng = np.random.default_rng(seed)
-    n = 600
-    hidden = np.round(rng.normal(0, 0.3, n), digits)
-    block = rng.integers(-1, 4, n)
-    y = (rng.random(n) < np.clip(0.5 + hidden, 0, 1)).astype(float)
-    field = SequentialField(np.where(block < 0, np.nan, hidden), block)
-    row = rng.permutation(n)
-    half = np.full(n, 0.5)
-    for cut in judged_cuts(LabelledRows(y, half, half), field):
-        one = read_condition(json.loads(json.dumps(condition_of(cut, field, hidden, row).to_dict())))
-        np.testing.assert_array_equal(one.rows(Frame(n, hidden=field.hidden, block=block, row=row)), cut.rows)
-        # new rows are told by one bound, the quantile of the honest field
-        share = one.rows(Frame(n, hidden=hidden)).mean()
-        assert share >= cut.quantile - 1 / n
 
 
 def test_a_value_is_found_in_a_column_that_another_file_stores_otherwise():

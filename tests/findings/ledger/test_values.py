@@ -69,7 +69,7 @@ def test_marks_are_those_of_the_ledger(seed):
     found = find(rows, groups, corrected=rows, seed=seed)
     numbers = {one.condition: (place, one) for place, one in enumerate(found.findings, start=1)}
     accounted = {one.condition: one for one in found.accounted}
-    aliases = {alias for one in found.findings for alias in one.alias_conditions}
+    aliases = {alias for one in found.findings for alias in one.aliases}
     assert {one.mark for one in found.values} >= {FINDING, EXPLAINED, NOT_DISTINGUISHABLE}
     for value in found.values:
         assert (value.mark == FINDING) == (value.condition in numbers)
@@ -91,7 +91,7 @@ def test_marks_are_those_of_the_ledger(seed):
             assert 1 <= value.finding <= len(found.findings)
         elif value.mark == EXPLAINED:
             # a bin of a number, or another name of a finding
-            assert value.condition.kind in ("span", "period") or value.condition in aliases
+            assert value.condition.kind in ("span", "period") or value.condition.words in aliases
         else:
             assert (value.finding, value.conditional) == (None, Measure(value=None))
             assert value.mark == (FEW_ROWS if value.n < 20 else NOT_DISTINGUISHABLE)

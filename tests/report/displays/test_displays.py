@@ -33,8 +33,8 @@ def outcomes(n=300):
 def finding(value="law"):
     condition = Value(COST, value, "text")
     return Finding(
-        description=f"{COST} = {value}", condition=condition, source="named", columns=(COST,), residual=-0.2,
-        visible=0.0, odds_ratio=0.5, p_value=0.001, p_adjusted=0.01, sign="over", before=OFF,
+        description=f"{COST} = {value}", condition=condition, source="named", columns=(COST,), residual={"value": -0.2},
+        visible=0.0, odds_ratio=0.5, p_value=0.001, p_adjusted=0.01, sign="over",
         **NUMBERS,
     )  # fmt: skip
 

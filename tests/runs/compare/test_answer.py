@@ -16,20 +16,21 @@ from .test_page import comparison, group, measure, run_of
 
 GROUPS = ("none", "untested", "a closer", "b closer", "one side", "both fail")
 BETTER = ("a", "b", None, "unknown", "same")
+SIDES = ("a", "b", None)
 
 
-def error(better):
-    """The calibration errors of two runs, of which one is better."""
-    low, high = (0.0016, 0.01) if better != "b" else (0.01, 0.0016)
-    if better == "unknown":
+def apart(better, low, high, *, known=True):
+    """A measure of two runs, of which the one with less is better."""
+    if not known:
         return MeasurePair(a=Measure(value=None), b=Measure(value=None), difference=MeasureAgainstNull(value=None))
-    apart = MeasureAgainstNull(value=low - high, interval=(low - high - 0.001, low - high + 0.001), p_value=0.01)
-    return MeasurePair(
-        a=measure(low), b=measure(high), difference=apart, better=better if better in ("a", "b") else None
-    )
+    low, high = (low, high) if better != "b" else (high, low)
+    between = MeasureAgainstNull(value=low - high, interval=(low - high - 0.001, low - high + 0.001), p_value=0.01)
+    return MeasurePair(a=measure(low), b=measure(high), difference=between, better=better)
 
 
-def state(better="a", found="none", *, same_rows=True, kind="answer", name="law", names=("a", "b")):
+def state(
+    better="a", found="none", *, ahead=None, right=None, same_rows=True, kind="answer", name="law", names=("a", "b")
+):
     """Two runs in one of the states of a comparison."""
     one = comparison(name, same_rows=same_rows, empty=found in ("none", "untested"))
     groups = ()
@@ -45,36 +46,40 @@ def state(better="a", found="none", *, same_rows=True, kind="answer", name="law"
     both = (group(name, both="over"),) if found == "both fail" else ()
     changed = {"a": names[0], "b": names[1], "differences": groups, "groups": both, "same_answers": better == "same"}
     changed |= {"candidates": 0 if found == "untested" else 17}
-    changed |= {"measures": one.measures | {"calibration_error": error(better)}}
+    sided = better if better in ("a", "b") else None
+    measures = {
+        "calibration_error": apart(sided, 0.0016, 0.01, known=better != "unknown"),
+        "corrected_log_loss": apart(ahead, 0.26, 0.49),
+        # of accuracy more is better
+        "accuracy": apart({"a": "b", "b": "a"}.get(right), 0.66, 0.87).model_copy(update={"better": right}),
+    }
+    changed |= {"measures": one.measures | measures}
     return one.model_copy(update=changed | {"kind": kind, "runs": tuple(run_of(name) for name in names)})
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_lines_are_short_and_of_one_mind_in_every_state(kind):
     many = ("a run", "one of a very long name"), ("x" * 90, "y" * 90), ("a", "b")
-    for better, found, same, name, names in product(BETTER, GROUPS, (True, False), ("law", "long " * 40), many):
-        document = state(better, found, same_rows=same, kind=kind, name=name, names=names)
+    for better, found, ahead, same, names in product(BETTER, GROUPS, SIDES, (True, False), many):
+        document = state(better, found, ahead=ahead, right="a", same_rows=same, kind=kind, names=names)
         lines = document.answer
         check_lines(lines)
-        assert ("is better calibrated:" in lines.headline) == (better in ("a", "b"))
-        if better in ("a", "b"):
-            first = names[better == "b"][:5]
-            assert lines.headline.startswith(first)
-            assert lines.action.startswith(f"Trust {first}")
-            assert "off by 4 points" in lines.headline
-        else:
-            assert "Trust" not in lines.action
-        assert ("Most different" in lines.reason) == (found in ("a closer", "b closer"))
-        assert ("is closer" in lines.action) <= (found in ("a closer", "b closer") or "no group" in lines.action)
-        assert ("fail together" in lines.reason) == (found == "both fail")
+        known = better not in ("unknown", "same")
+        assert ("is better calibrated:" in lines.headline) == (better in ("a", "b") and kind != "answer")
+        assert ("right more often" in lines.headline) == (known and kind == "answer")
+        assert lines.action.startswith("Take") == bool(ahead and same and known)
+        if lines.action.startswith("Take"):
+            assert lines.action.startswith(f"Take {names[ahead == 'b'][:5]}")
+        assert ("is ahead by" in lines.reason) == bool(ahead)
         check_terminal(comparison_lines(document, Path("out")))
 
 
-def test_the_other_run_is_named_where_it_is_closer():
-    assert state("a", "b closer").answer.action == "Trust a: but b is closer, subject = law."
-    assert state("a", "a closer").answer.action == "Trust a: no group was found where b is closer."
+def test_a_run_to_take_is_named_by_the_corrected_log_loss_alone():
+    assert state("b", ahead="a").answer.action == "Take a with its correction, though b is better calibrated as it is."
+    assert state("a", ahead="a").answer.action == "Take a with its correction."
+    assert state("a", "b closer", ahead="a").answer.action.endswith("; b is closer, subject = law.")
+    assert state("a").answer.action.startswith("Choose by other reasons")
     assert state(None, "b closer").answer.action == "Choose by group: b is closer, subject = law."
-    assert state("a", "both fail").answer.action == "Trust a: but in one group both fail."
 
 
 def test_where_each_run_is_closer_somewhere_both_groups_are_named():
@@ -101,7 +106,8 @@ def test_a_group_that_is_farther_off_by_chance_is_not_worse():
 
 
 def test_exchanging_the_runs_exchanges_the_names():
-    one, other = state("a", "b closer").answer, state("b", "a closer").answer
+    one = state("a", "b closer", ahead="a", right="b").answer
+    other = state("b", "a closer", ahead="b", right="a").answer
     swap = {"a": "b", "b": "a"}
     assert re.sub(r"\b[ab]\b", lambda name: swap[name[0]], one.headline) == other.headline
     assert re.sub(r"\b[ab]\b", lambda name: swap[name[0]], one.action) == other.action

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy.stats import binomtest
+from sklearn.metrics import log_loss
 
 import miscal
 from miscal.base.document import Measure, MeasureAgainstNull
@@ -18,7 +19,7 @@ from miscal.findings.conditions import Value
 from miscal.findings.ledger.scan import cut_into_strata
 from miscal.runs.compare.compared_rows import Match, RunRows, Side, Sides, match_rows, sides_of
 from miscal.runs.compare.comparison import LOWER_IS_BETTER, SPARE, RunComparison, _of_rows, beside, judged
-from miscal.runs.compare.document import MeasurePair, verdict
+from miscal.runs.compare.document import MeasurePair
 from miscal.runs.compare.estimates import nearer_mean, recalibration_saving
 from miscal.runs.compare.groups import CandidateMeans, candidates, differing
 
@@ -47,7 +48,6 @@ def rows_of(name, correct, confidence, X, kind, *, row=None, sha="one", group=No
         correct=triples.correct,
         confidence=triples.confidence,
         delta=X[:, 0] / 10,
-        visible=np.zeros(len(X)),
         field=X[:, 1] / 10,
         corrected=triples.confidence,
         hidden=triples.correct - expected_outcome(triples, 0),
@@ -58,8 +58,7 @@ def rows_of(name, correct, confidence, X, kind, *, row=None, sha="one", group=No
 
 def compare_rows(a, b):
     """Compare two runs, without the numbers of each by itself."""
-    found = RunComparison.model_construct(kind="answer", **beside(a, b, match=None, seed=0))
-    return found.model_copy(update={"verdict": verdict(found)})
+    return RunComparison.model_construct(kind="answer", **beside(a, b, match=None, seed=0))
 
 
 def source(sha):
@@ -135,27 +134,28 @@ def test_a_planted_difference_is_found_and_named():
     assert law.hidden.interval[0] > 0
     assert law.p_adjusted < 1e-3
     assert law.a.hidden.value - law.b.hidden.value == pytest.approx(law.hidden.value)
-    assert "kind = law" in " ".join(found.verdict)
 
 
 def test_the_better_calibrated_run_is_said_first():
     one, two = world(off=0.1)
     pair = compare_rows(one, two)
     assert pair.measures["calibration_error"].better == "a"
-    assert pair.verdict[0].startswith("one is better calibrated than two on the 2,000 rows that both have")
-    assert compare_rows(two, one).verdict[0].startswith("one is better calibrated than two")
+    assert compare_rows(two, one).measures["calibration_error"].better == "b"
 
 
 def test_a_flag_allows_for_all_measures():
-    def flags(p_value):
+    def flags(p_value, kind="event"):
         difference = MeasureAgainstNull(value=-0.01, interval=(-0.02, -0.001), p_value=p_value)
         one = MeasurePair(a=Measure(value=0.1), b=Measure(value=0.11), difference=difference)
-        return judged(dict.fromkeys((*LOWER_IS_BETTER, "residual", "accuracy"), one))
+        names = (*LOWER_IS_BETTER, "residual", "accuracy", "corrected_log_loss")
+        return judged(dict.fromkeys(names, one), kind)
 
     small, large = flags(0.01), flags(0.03)
     assert [one["brier"].better for one in (small, large)] == ["a", None]
     assert [one["brier"].p_adjusted for one in (small, large)] == pytest.approx([0.03, 0.09])
     assert small["accuracy"].p_adjusted is small["accuracy"].better is None
+    # of answers, the run with more of it is better
+    assert flags(0.01, "answer")["accuracy"].better == "b"
     assert [one["residual"].p_adjusted for one in (small, large)] == pytest.approx([0.01, 0.03])
     assert {one["residual"].better for one in (small, large)} == {"a"}
 
@@ -185,7 +185,7 @@ def test_two_sets_are_compared_as_two_samples():
     assert (pair.n_a, pair.n_b, pair.left_out_a) == (2_000, 2_000, 0)
     assert pair.fields is None
     assert "kind = law" in [group.description for group in pair.differences]
-    assert pair.verdict[0].startswith("one is better calibrated than two (each on its own rows): ")
+    assert not pair.answer.action.startswith("Take")
 
 
 def test_rows_of_one_file_are_matched_by_their_numbers():
@@ -301,15 +301,21 @@ def test_copies_of_a_row_teach_nothing_about_each_other():
     assert abs(honest) < 0.02
 
 
-def test_the_local_saving_is_what_the_correction_takes_off_beyond_the_global_map():
+def test_the_run_to_take_has_the_lower_log_loss_once_corrected():
     one, two = world(n=1_000)
-    right = np.clip(one.confidence + 0.2, 0, 1) * one.correct + np.clip(one.confidence - 0.2, 0, 1) * (1 - one.correct)
+    right = np.clip(one.confidence + 0.2, 0, 0.99) * one.correct
+    right += np.clip(one.confidence - 0.2, 0.01, 1) * (1 - one.correct)
     better = replace(one, corrected=right)
-    found = compare_rows(better, two).measures["local_saving"]
-    assert found.a.value == pytest.approx(np.mean((one.correct - one.confidence) ** 2 - (one.correct - right) ** 2))
-    assert found.b.value == 0
-    assert found.difference.interval[0] > 0
-    assert found.better is None
+    pair = compare_rows(better, two)
+    found = pair.measures["corrected_log_loss"]
+    assert found.a.value == pytest.approx(log_loss(one.correct, right))
+    assert found.b.value == pytest.approx(log_loss(two.correct, two.confidence))
+    assert found.difference.interval[1] < 0
+    assert found.better == "a"
+    assert pair.answer.action.startswith("Take one")
+    same = compare_rows(one, two)
+    assert same.measures["corrected_log_loss"].better is None
+    assert not same.answer.action.startswith("Take")
 
 
 def test_few_rows_have_no_calibration_error():
@@ -317,7 +323,7 @@ def test_few_rows_have_no_calibration_error():
     found = calibration_error_of(sides)
     assert found.difference.value is found.difference.interval is found.better is None
     one, two = world(n=20)
-    assert "too few rows" in compare_rows(one, two).verdict[0]
+    assert "too few rows" in compare_rows(one, two).answer.headline
 
 
 # --- rows that count unequally ------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from miscal.base.vocabulary import KINDS, vocabulary
-from miscal.cli.commands.calibrate import corrected_lines
+from miscal.cli.commands.discover import corrected_lines
 from miscal.runs.correct.command import Corrected
 from miscal.runs.correct.tally import Tally
 

@@ -10,7 +10,7 @@ from scipy.special import softmax
 
 import miscal
 from miscal.base.errors import CorruptFile, InputError, MissingColumn
-from miscal.base.state_folder import CONFIG, TENSORS, _content_digest
+from miscal.base.folders import CONFIG, TENSORS, _content_digest
 from miscal.discovery.saved_model import load_model
 from miscal.runs.correct import calibrate_file, command
 

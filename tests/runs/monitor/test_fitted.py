@@ -59,8 +59,7 @@ def made(request, tmp_path_factory):
 def test_where_nothing_changed_a_correction_from_few_rows_raises_no_alarm(made, seed):
     """Ten looks of 500 rows. Such corrections are not exact, which is allowed."""
     last = made.looks(seed, [(500, 0.0)] * 10)[-1]
-    assert not last.alarm, last.verdict
-    assert last.verdict[0].startswith("No alarm")
+    assert not last.alarm, last.answer
 
 
 def test_a_change_of_all_rows_in_one_of_four_looks_raises_the_alarm_in_that_look(made):

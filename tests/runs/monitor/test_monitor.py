@@ -193,7 +193,7 @@ def state_of(*batches):
         )
     )
     return MonitorState(
-        model=("one",), group=None, tolerance=None, questions=asked, looks=looks, left_out=("left",), known=500,
+        model=("one",), group=None, tolerance=None, questions=asked, looks=looks, left_out=("left",),
         by_id=batches[0].id is not None, sums=[int(sums_of(rows)[-1]) for rows in batches], seen=seen, groups=groups,
     )  # fmt: skip
 

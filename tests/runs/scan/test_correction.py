@@ -198,7 +198,7 @@ def test_sql_python_and_numpy_say_the_same(rows, found, name):
     }
     changed = correction.model_copy(update={"map": type(correction.map)(name=name, **maps[name])})
     assert {bool(one.scores) for one in changed.shifts} == {True, False}
-    from miscal.runs.scan.written import as_python, as_sql
+    from miscal.runs.scan.document import as_python, as_sql
 
     new = edges(rows, found)
     expected = by_numpy(new, changed)

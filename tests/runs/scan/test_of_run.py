@@ -9,9 +9,8 @@ from scipy.special import expit, logit
 import miscal
 from miscal.cli import main
 from miscal.findings.conditions import AnyOf, Both, Cycle, Frame, Levels, Missing, NoneOf, Period, Span, Trend, Value
-from miscal.runs.scan.correction import ScanCorrection, ScanMap, ScanShift, _column
-from miscal.runs.scan.of_run import _shifted, readable_correction
-from miscal.runs.scan.written import as_python, as_sql
+from miscal.runs.scan.correction import ScanCorrection, ScanMap, ScanShift, _column, _shifted, readable_correction
+from miscal.runs.scan.document import as_python, as_sql
 
 
 def table(seed=0, n=2_000):

@@ -11,7 +11,6 @@ from scipy import stats
 from miscal.study.aggregates import (
     LARGE_GAP,
     deferral_numbers,
-    gap_numbers,
     heterogeneity_gain,
     improvements,
     null_numbers,
@@ -22,6 +21,7 @@ from miscal.study.aggregates import (
     spearman,
     threshold_correlations,
     threshold_numbers,
+    verdict,
 )
 from miscal.study.tables import TABLES, frame
 
@@ -30,7 +30,7 @@ DATASETS, MODELS = ("mmlu", "hh"), tuple(f"m{k}" for k in range(6))
 
 def table(name, rows):
     """A table with all columns of the study's, those that a test does not need null."""
-    return frame(name, [{column: row.get(column) for column in TABLES[name].columns} for row in rows])
+    return frame(name, [{column: row.get(column) for column in TABLES[name]} for row in rows])
 
 
 def keys():
@@ -71,17 +71,17 @@ def of(rows, method, geometry="learned"):
 @pytest.mark.parametrize("method", ["paper", "auto"])
 def test_gaps_are_counted_and_averaged(method):
     rows = pair_rows()
-    found, some = gap_numbers(table("pairs", rows), method), of(rows, method)
+    found, some = verdict(table("pairs", rows), method).row(0, named=True), of(rows, method)
     large = [row for row in some if row["gap"] is not None and row["gap"] >= LARGE_GAP]
-    assert found.n_pairs == len(some)
-    assert found.n_large == len(large) > 0
-    assert found.n_above_zero == sum(row["gap"] is not None and row["gap"] > 0 for row in some)
+    assert found["n_pairs"] == len(some)
+    assert found["n_gap_large"] == len(large) > 0
+    assert found["n_gap_above_zero"] == sum(row["gap"] is not None and row["gap"] > 0 for row in some)
     beyond = [row for row in some if row["gap_interval_low"] is not None and row["gap_interval_low"] > 0]
-    assert 0 < found.n_beyond_chance == len(beyond) < found.n_above_zero
+    assert 0 < found["n_gap_beyond_chance"] == len(beyond) < found["n_gap_above_zero"]
     # the mean of cut-off draws, not the cut-off mean of draws
     means = [row["gap_boot_mean_clipped"] or 0.0 for row in some]
-    assert (found.mean, found.median) == pytest.approx((statistics.mean(means), statistics.median(means)))
-    assert found.mean_share_worst == pytest.approx(statistics.mean(row["share_worst"] for row in large))
+    assert (found["mean_gap"], found["median_gap"]) == pytest.approx((statistics.mean(means), statistics.median(means)))
+    assert found["mean_share_worst"] == pytest.approx(statistics.mean(row["share_worst"] for row in large))
 
 
 def test_raw_and_learned_gaps_are_paired():
@@ -206,10 +206,10 @@ def test_threshold_correlations_are_over_pair_and_epsilon():
         "brier_gaps": [(a[1], b[1]) for a, b in both],
     }
     for name, points in expected.items():
-        correlated = found[name]
-        assert correlated.points.select("x", "y").rows() == points
-        assert correlated.pearson.value == pytest.approx(np.corrcoef(*zip(*points, strict=True))[0, 1])
-        assert correlated.spearman.value == pytest.approx(stats.spearmanr(*zip(*points, strict=True)).statistic)
+        rows, pearsons, spearmans = found[name]
+        assert rows.select("x", "y").rows() == points
+        assert pearsons.value == pytest.approx(np.corrcoef(*zip(*points, strict=True))[0, 1])
+        assert spearmans.value == pytest.approx(stats.spearmanr(*zip(*points, strict=True)).statistic)
 
 
 def test_audits_are_laid_out_by_pair():
@@ -292,17 +292,17 @@ def test_deferral_counts_pairs_beyond_chance():
         some = [one for one in rows if one["at"] == row["at"]]
         assert row["n_pairs"] == 12
         assert row["gain"] == pytest.approx(statistics.mean(one["gain"] for one in some))
-        assert row["n_better"] == sum(one["gain_low"] > 0 for one in some)
-        assert row["n_worse"] == sum(one["gain_high"] < 0 for one in some)
+        assert row["n_helped"] == sum(one["gain_low"] > 0 for one in some)
+        assert row["n_harmed"] == sum(one["gain_high"] < 0 for one in some)
 
 
 def test_tables_without_rows_give_numbers_without_values():
     empty = {name: table(name, []) for name in TABLES}
-    gaps = gap_numbers(empty["pairs"], "paper")
-    assert (gaps.n_pairs, gaps.n_large, gaps.mean, gaps.mean_share_worst) == (0, 0, None, None)
+    [gaps] = verdict(empty["pairs"], "paper").to_dicts()
+    assert [gaps[name] for name in ("n_pairs", "n_gap_large", "mean_gap", "mean_share_worst")] == [0, 0, None, None]
     assert raw_against_learned(empty["pairs"]).is_empty()
     assert heterogeneity_gain(empty["pairs"], empty["corrections"], "paper")[1].value is None
-    assert threshold_correlations(empty["thresholds"], "paper")["smece_gaps"].pearson.n == 0
+    assert threshold_correlations(empty["thresholds"], "paper")["smece_gaps"][1].n == 0
     frames = [
         improvements(empty["corrections"], empty["pairs"], "paper"),
         size_trends(empty["pairs"], "paper"),

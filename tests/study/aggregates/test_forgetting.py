@@ -32,26 +32,30 @@ def test_each_way_a_pair_can_go_is_counted():
         ]
     )
     found = forgetting(table, "auto")
-    assert {one.pair: (one.forgets, one.keeps) for one in found} == {
-        "both": (True, True), "forgets": (True, False), "keeps": (False, True), "noise": (False, False),
-        "chance": (True, False), "bare": (False, False),
-    }  # fmt: skip
+    forgets, keeps = (
+        set(found.filter(pl.col(way), of=of)["pair"]) for of, way in (("category", "falls"), ("outcome", "rises"))
+    )
+    assert (forgets, keeps) == ({"both", "forgets", "chance"}, {"both", "keeps"})
     said = forgetting_sentence(found)
     assert "in 3 of 6 interpreted pairs, and their outcome more often in 2; both hold in 1." in said
-    assert found[-1].category is found[-1].outcome is None
-    assert found[-1].sign.rises
+    assert found.filter(pair="bare").select("of", "rises").rows() == [("sign", True)]
     assert "both hold in 0" in forgetting_sentence(forgetting(table, "paper"))
 
 
 def test_the_first_column_is_compared_above_chance():
     rows = rows_of("p", {"topic": (0.6, 0.2)}, null=0.1) + rows_of("p", {"purer": (0.99, 0.99)}, null=0.1)
-    (pair,) = forgetting(pl.DataFrame(rows), "auto")
-    assert pair.category.by == "topic"
-    assert pair.category.raw == pytest.approx((0.6 - 0.1) / 0.9)
-    assert pair.category.learned == pytest.approx((0.2 - 0.1) / 0.9)
-    assert pair.category.margin == pytest.approx(2 * np.sqrt(2 * 0.01**2) / 0.9)
+    [category] = forgetting(pl.DataFrame(rows), "auto").to_dicts()
+    assert category["by"] == "topic"
+    assert category["raw"] == pytest.approx((0.6 - 0.1) / 0.9)
+    assert category["learned"] == pytest.approx((0.2 - 0.1) / 0.9)
+
+
+@pytest.mark.parametrize(("change", "rises"), [(1.01, True), (0.99, False)])
+def test_a_change_counts_beyond_two_standard_deviations_of_both(change, rises):
+    moved = 0.5 + change * 2 * np.sqrt(2 * 0.01**2)
+    [outcome] = forgetting(pl.DataFrame(rows_of("p", {"outcome": (0.5, moved)}, null=0.1)), "auto").to_dicts()
+    assert (outcome["rises"], outcome["falls"]) == (rises, False)
 
 
 def test_empty_tables_say_that_nothing_is_known():
-    assert forgetting(frame("purity", []), "auto") == []
-    assert "nothing is known" in forgetting_sentence([])
+    assert "nothing is known" in forgetting_sentence(forgetting(frame("purity", []), "auto"))

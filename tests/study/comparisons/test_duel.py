@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from miscal.calibration.metrics import log_loss, paired_difference
-from miscal.study.comparisons import duel_rows
+from miscal.study.audits import duel_rows
 
 from .conftest import named
 

@@ -42,7 +42,7 @@ def frame(result):
 def test_each_evaluation_row_stands_in_both_spaces_with_its_own_values():
     result = result_of()
     table = frame(result)
-    assert table.columns == list(TABLES["layouts"].columns)
+    assert table.columns == list(TABLES["layouts"])
     test = np.flatnonzero(result.triples.split == "test")
     for space in ("raw", "learned"):
         part = table.filter(space=space)

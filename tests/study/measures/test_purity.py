@@ -76,7 +76,7 @@ def test_purity_is_that_of_two_nested_loops():
             row = found[space, by]
             assert row["n"] == test.sum()
             assert row["purity"] == pytest.approx(brute(points, codes, row["neighbours"]))
-    assert all(list(row) == list(TABLES["purity"].columns) for row in found.values())
+    assert all(list(row) == list(TABLES["purity"]) for row in found.values())
 
 
 def test_neighbours_of_many_rows_are_those_of_a_sort():

@@ -4,6 +4,7 @@ import json
 import math
 
 import numpy as np
+import polars as pl
 import pytest
 
 from miscal.calibration.labelled_rows import LabelledRows
@@ -11,7 +12,7 @@ from miscal.findings.conditions import Frame, read_condition
 from miscal.study.measures.models import ModelRows, measure_shared
 from miscal.study.tables import TABLES
 
-TYPES = {"text": str, "whole": int, "number": float, "truth": bool}
+TYPES = {pl.String: str, pl.Int64: int, pl.Float64: float, pl.Boolean: bool}
 
 
 def pairs(off, *, n=500, models=4):
@@ -38,11 +39,11 @@ def table():
 def test_rows_have_the_columns_of_their_table_in_their_types(table):
     assert table
     for row in table:
-        assert set(row) == set(TABLES["shared_findings"].columns)
-        for column, (kind, _) in TABLES["shared_findings"].columns.items():
+        assert set(row) == set(TABLES["shared_findings"])
+        for column, kind in TABLES["shared_findings"].items():
             value = row[column]
             assert value is None or type(value) is TYPES[kind], (column, value)
-            assert kind != "number" or value is None or math.isfinite(value)
+            assert kind != pl.Float64 or value is None or math.isfinite(value)
 
 
 def test_a_finding_has_a_row_of_every_model_in_the_order_given(table):

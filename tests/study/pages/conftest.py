@@ -24,7 +24,7 @@ def plain(tables: dict[str, pl.DataFrame]) -> list[tuple[str, Figure]]:
     return [] if tables["pairs"].is_empty() else [("plain", empty), ("more", empty)]
 
 
-PLAIN = StudyFigure("sizes", "A plain figure", "figure 7b", "There is nothing to see.", plain)
+PLAIN = StudyFigure("sizes", "A plain figure", "figure 7b", plain, "There is nothing to see.")
 
 
 @pytest.fixture

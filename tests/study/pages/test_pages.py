@@ -290,7 +290,7 @@ def test_every_figure_reaches_the_page(tmp_path):
     page = (out / "paper.html").read_text()
     for figure in FIGURES:
         assert f'id="{figure.name}"' in page
-        assert figure.told(ANSWERS).lesson.split(".")[0][:40] in html.unescape(page)
+        assert ANSWERS.fill(figure.lesson).split(".")[0][:40] in html.unescape(page)
 
 
 def test_a_registered_figure_reaches_the_page(make_pages, made):

@@ -1,1 +1,1 @@
-"""One module per command: its function ``command`` parses, calls the library and prints."""
+"""A function for each command: it parses, calls the library and prints."""

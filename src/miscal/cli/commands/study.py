@@ -1,15 +1,75 @@
-"""``miscal study``: many models on many sets, and what their owner wants to know of them."""
+"""``miscal study`` and ``synthetic``: many models on many sets, and the experiments of the paper."""
 
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from miscal.base.errors import InputError
 from miscal.base.extras import need
-from miscal.base.options import number, parameter
-from miscal.cli.exit_status import DONE, OUR_FAULT, USERS_TO_FIX, Stopped
+from miscal.base.number_wording import duration
+from miscal.base.options import given, number, numbers, parameter
+from miscal.cli.exit_status import DONE, OUR_FAULT, USERS_TO_FIX, Stopped, one_line
+from miscal.runs.shown_progress import time_left
+
+if TYPE_CHECKING:
+    from miscal.study.run import CellProgress
+
+
+@contextmanager
+def study_cells() -> Iterator["Callable[[CellProgress], None]"]:
+    """Show the cells of a study: those that have ended, and how many are left.
+
+    A terminal shows one moving line for the cell that began last, and above it a line for each that has ended. A log
+    gets the lines of the cells that have ended, without control characters.
+
+    Yields what is to be called with every :class:`~miscal.study.run.CellProgress`.
+    """
+    if not sys.stderr.isatty():
+        yield _write_cell
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    console = Console(stderr=True, highlight=False, markup=False)
+    with Progress(*columns, TextColumn("{task.fields[left]}"), console=console, transient=True) as bar:
+        task = bar.add_task("starting", total=None, left="")
+
+        def show(step: "CellProgress") -> None:
+            if step.seconds is not None:
+                console.print(_cell_line(step))
+            bar.update(task, description=step.says, completed=step.done, total=step.of, left=time_left(step.left, 0.0))
+
+        yield show
+
+
+def _write_cell(step: "CellProgress") -> None:
+    if step.seconds is not None:
+        print(_cell_line(step), file=sys.stderr, flush=True)
+
+
+def _cell_line(step: "CellProgress") -> str:
+    """Return the line of a cell that has ended.
+
+    Examples
+    --------
+    >>> from miscal.study.run import CellProgress
+    >>> _cell_line(CellProgress("measure mmlu.m auto", 3, 12, 1.24, 95.0))
+    '  3 of 12       1.2 s   measure mmlu.m auto   (about 1 min 35 s left)'
+    >>> _cell_line(CellProgress("read mmlu.m", 0, 12, 0.0, None, "the data file a.csv does not exist"))
+    '  0 of 12   FAILED      read mmlu.m: the data file a.csv does not exist'
+    """
+    count = f"{step.done:>3} of {step.of}"
+    if step.message is not None:
+        return f"{count:<12}{'FAILED':<12}" + one_line(f"{step.says}: {step.message}")
+    left = f"   ({time_left(step.left, 0.0)})" if step.left else ""
+    return f"{count:<12}{duration(step.seconds):>9}   {step.says}{left}"
+
 
 PlanFile = Annotated[
     str | None,
@@ -47,7 +107,7 @@ Sets = Annotated[
 ]
 
 
-def _kinds(text: str) -> tuple[str, ...]:
+def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
@@ -76,13 +136,13 @@ class StudyOptions:
         "Leave kinds of cells to a later call, for example audit, which takes the longest. --dry-run lists them.",
         (),
         metavar="KIND,KIND",
-        parse=_kinds,
+        parse=_names,
     )
     dry_run: bool = parameter("List the cells that would be computed.", False)
     json: bool = parameter("Print the summary as JSON instead of text.", False)
 
 
-def command(
+def study(
     out: Out,
     how: StudyOptions,
     plan: PlanFile = None,
@@ -110,8 +170,6 @@ def command(
         return DONE
     # before hours of computing, not where the figures are drawn
     need("study", "miscal study")
-    from miscal.cli.progress import study_cells
-
     with study_cells() as progress:
         from miscal.study.run import study
 
@@ -160,8 +218,86 @@ def _asked(
         if by is not None:
             raise InputError("--by names the column of models for --from, which is not given")
         return plan, given
-    from miscal.base.yaml_text import parse_yaml
+    from miscal.base.document import parse_yaml
     from miscal.study.plan_from import plan_from
 
     keys = {name: parse_yaml(value, f"--set {name}") for name, value in given.items()}
     return plan_from(source, by, keys=keys), {}
+
+
+_COUNT = number(int, 1)
+_MEANINGLESS = {"clusters": ("amplitudes", "frequencies", "capacities"), "resreg": ()}
+
+
+@dataclass(frozen=True)
+class SyntheticOptions:
+    """How an experiment is done."""
+
+    method: Literal["auto", "paper"] = parameter(
+        "How to estimate the field; for resreg, what it is compared with.", "paper"
+    )
+    seeds: int = parameter("Number of seeds; they are 0 to N - 1.", 1, metavar="N", parse=_COUNT)
+    jobs: int | None = parameter(
+        "Number of processes. Default: one per core. No result depends on it.", metavar="J", parse=_COUNT
+    )
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Settings of an experiment that are given."""
+
+    rows: int | None = parameter("Rows per world. The paper has 10000.", metavar="N", parse=_COUNT)
+    amplitudes: Any = parameter("Amplitudes of the sinusoid, separated by commas.", metavar="A,A", parse=numbers)
+    frequencies: Any = parameter("Frequencies of the sinusoid, separated by commas.", metavar="K,K", parse=numbers)
+    sigmas: Any = parameter("Bandwidths in the grid, separated by commas.", metavar="S,S", parse=numbers)
+    lambdas: Any = parameter("Mass penalties in the grid, separated by commas.", metavar="L,L", parse=numbers)
+    epochs: int | None = parameter("Most epochs of phi. The paper has 100.", metavar="N", parse=_COUNT)
+    capacities: Any = parameter(
+        "Networks of residual regression: hidden layers x width, e.g. 2x256.", metavar="LxW,LxW", parse=_names
+    )
+    resreg_epochs: int | None = parameter(
+        "Most epochs of residual regression. The paper has 300.", metavar="N", parse=_COUNT
+    )
+    resreg_patience: int | None = parameter(
+        "Stop residual regression after N epochs without improvement. Default: never.", metavar="N", parse=_COUNT
+    )
+    resreg_rate: float | None = parameter(
+        "Learning rate of residual regression.", metavar="R", parse=number(float, 0, below=1)
+    )
+
+
+def synthetic(
+    experiment: Annotated[
+        Literal["clusters", "sinusoid", "interaction", "selection", "resreg"],
+        typer.Argument(
+            metavar="EXPERIMENT", help="The experiment: clusters, sinusoid, interaction, selection or resreg."
+        ),
+    ],
+    out: Annotated[
+        str, typer.Option("--out", metavar="DIR", help="Folder to write; an unfinished experiment there is resumed.")
+    ],
+    how: SyntheticOptions,
+    chosen: Chosen,
+) -> None:
+    """Run a synthetic experiment of the paper.
+
+    The result is compared with the paper's. Settings that are not given are as the paper states them. It states no
+    grid of sigma and lambda: the default one is ours.
+    """
+    from miscal.runs.shown_progress import steps
+
+    for name in _MEANINGLESS.get(experiment, ("capacities",)):
+        if getattr(chosen, name) is not None:
+            raise InputError(f"--{name} has no effect on {experiment}: leave it out")
+    # before hours of computing, not where the figures are drawn
+    need("paper", "miscal synthetic")
+    with steps() as progress:
+        progress("loading")
+        from miscal.study.synthetic.experiments import Settings
+        from miscal.study.synthetic.run import run
+
+        done = run(
+            Settings(experiment, how.method, how.seeds, **given(chosen)), out, n_jobs=how.jobs, progress=progress
+        )
+    print("\n".join(done.lines))
+    print(f"{done.n_computed} of {done.n_cells} cells computed now, the others had been before: {done.page}")

@@ -22,8 +22,7 @@ Combined                a pair of these     one of the others, and FeatureColumn
 from miscal.data.encoders.combined import ENCODERS, Combined, PlacesAndColumns, encoder_from_state, text_encoder
 from miscal.data.encoders.features import FeatureColumns
 from miscal.data.encoders.protocol import Embeddings, Encoder, State, Unknown
-from miscal.data.encoders.sentence import TextSentenceTransformer
-from miscal.data.encoders.tfidf import TextTfidfSvd
+from miscal.data.encoders.texts import TextSentenceTransformer, TextTfidfSvd
 
 __all__ = [
     "ENCODERS",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from miscal.base.state_folder import under, with_prefix
+from miscal.base.folders import under, with_prefix
 from miscal.data.encoders.features import FeatureColumns
 from miscal.data.encoders.protocol import Encoder, State, Unknown
 from miscal.data.triples import InputLayout
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 from miscal.base.errors import InputError
 from miscal.data.encoders.protocol import Embeddings
-from miscal.data.encoders.sentence import TextSentenceTransformer, default_sentence_model
-from miscal.data.encoders.tfidf import TextTfidfSvd
+from miscal.data.encoders.texts import TextSentenceTransformer, TextTfidfSvd, default_sentence_model
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from miscal.base.arrays import column_of, row_list, value_list
+from miscal.base.arrays import column_of, quoted, row_list, value_list
 from miscal.base.checks import check_features
 from miscal.base.errors import InputError, argument
 from miscal.data.encoders.kinds import (
@@ -60,15 +60,13 @@ class FeatureColumns:
     def __init__(self, columns: Sequence[str]) -> None:
         self.columns = tuple(columns)
         self.kinds: tuple[ColumnKind, ...] = ()
-        # models of earlier versions have no order of their own: in them all columns are places
-        self.embedding_first = True
         self.taken_as_blank: frozenset[str] = frozenset()
 
     @property
     def _ordered(self) -> list[ColumnKind]:
         """The columns in the order of x: an embedding among them first."""
         read = {kind.column for kind in self._readable}
-        return sorted(self.kinds, key=lambda kind: self.embedding_first and kind.column in read)
+        return sorted(self.kinds, key=lambda kind: kind.column in read)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -92,7 +90,7 @@ class FeatureColumns:
         moments = tuple(start for kind, start in dated if isinstance(kind, DateColumn))
         read = self._readable
         # equal embeddings are the same input, equal ages are not
-        if len(read) in (0, len(self.kinds)) or not self.embedding_first:
+        if len(read) in (0, len(self.kinds)):
             return InputLayout(numbers, codes=codes, table=len(read) == len(self.kinds), moments=moments)
         beside = sum(len(kind.names) for kind in read)
         return InputLayout(numbers - beside, beside, codes, moments=moments)
@@ -125,7 +123,13 @@ class FeatureColumns:
         series = {kind.column: self._known(values, kind) for kind in self.kinds}
         numbers = [kind.numbers(series[kind.column]) for kind in self._ordered]
         codes = [kind.codes(series[kind.column]) for kind in self._ordered]
-        return check_features(np.column_stack([*numbers, *codes]), name="features", narrow=False)
+        # single precision holds every level: a table of categories alone is never held in double precision
+        precision = np.result_type(np.float32, *(part.dtype for part in numbers))
+        found, start = np.empty((len(values), self.n_features), precision), 0
+        for part in (*numbers, *codes):
+            found[:, start : start + part.shape[1]] = part
+            start += part.shape[1]
+        return check_features(found, name="features", narrow=False)
 
     def _series(self, values: pl.DataFrame, kind: ColumnKind) -> pl.Series:
         return _of_kind(column_of(values, kind.column), kind, kind.column in self.with_blanks)
@@ -207,7 +211,7 @@ class FeatureColumns:
             if len(rows):
                 held = tuple(str(value) for value in series.cast(str)[rows].to_list())
                 never = f"is a category of {kind.column!r} that the model never saw, and taken as blank"
-                reasons = tuple(f"{value!r} {never}" for value in held)
+                reasons = tuple(f"{quoted(value)} {never}" for value in held)
                 found.append(Unknown(f"category of {kind.column!r}", rows, held, reasons, as_blank=True))
         return found
 
@@ -215,7 +219,7 @@ class FeatureColumns:
         """Return the saved form."""
         parts = [kind.state() for kind in self.kinds]
         content = {"kind": self.kind, "columns": list(self.columns), "parts": parts}
-        return content | {"embedding_first": self.embedding_first}, {}
+        return content, {}
 
     @classmethod
     def from_state(cls, config: dict[str, Any], tensors: dict[str, np.ndarray]) -> Self:
@@ -228,7 +232,6 @@ class FeatureColumns:
                 raise ValueError(f"a feature is one of {', '.join(known)}; got {part['type']!r}")
         parts = zip(encoder.columns, config["parts"], strict=True)
         encoder.kinds = tuple(known[part["type"]].from_state(column, part) for column, part in parts)
-        encoder.embedding_first = bool(config.get("embedding_first", False))
         return encoder
 
 
@@ -266,14 +269,14 @@ def _fitted(series: pl.Series, column: str) -> ColumnKind:
 
 
 def _refuse_sentences(series: pl.Series, column: str) -> None:
-    distinct = series.drop_nulls().n_unique()
-    if hardly_repeats(distinct, len(series) - series.null_count()):
-        values = value_list(series.cast(str).drop_nulls().unique().sort().to_list())
+    known = series.drop_nulls()
+    if hardly_repeats(known):
+        values = known.cast(str).unique().sort().to_list()
         raise InputError(
-            f"column {column!r} is text with {distinct} distinct values ({values}) in {len(series)} rows, which "
-            "hardly repeat, so they are no categories. If these are numbers, write them as numbers; if they are "
-            f"sentences, use them as text ({argument('text')}) instead of features; if they name the rows, leave the "
-            "column out"
+            f"column {column!r} is text with {len(values)} distinct values ({value_list(values)}) in {len(series)} "
+            "rows, which hardly repeat, so they are no categories. If these are numbers, write them as numbers; if "
+            f"sentences, use them as text ({argument('text')}) instead of features; if they name the rows, leave "
+            "the column out"
         )
 
 

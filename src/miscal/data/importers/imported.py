@@ -13,7 +13,7 @@ from types import ModuleType
 
 import polars as pl
 
-from miscal.base.arrays import did_you_mean, value_list
+from miscal.base.arrays import SHOWN_IN_WARNING, did_you_mean, value_list
 from miscal.base.errors import CorruptFile, FileError, InputError, argument
 from miscal.base.files import check_target, write_new
 from miscal.data.importers.imported_rows import ImportedRow, Log, Row, UnusableLog, confidence_names, number, table_of
@@ -227,7 +227,8 @@ def _assembled(
     for row in rows:
         first.setdefault(row.id, row)
     if repeated := [name for name, n in Counter(row.id for row in rows).items() if n > 1]:
-        notes = [f"{len(rows) - len(first):,} rows left out: their id occurred before ({value_list(repeated)})", *notes]
+        shown = value_list(repeated, SHOWN_IN_WARNING)
+        notes = [f"{len(rows) - len(first):,} rows left out: their id occurred before ({shown})", *notes]
     rows, of_confidences = _chosen_confidence(list(first.values()), confidence, columns)
     distinct = dict.fromkeys([*(note for log in logs for note in log.notes), *of_confidences, *notes])
     return Imported(table_of(rows), tuple(distinct), len(logs), files)

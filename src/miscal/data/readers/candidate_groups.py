@@ -11,12 +11,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from miscal.base.arrays import column_of
+from miscal.base.arrays import column_of, dense_rank
 from miscal.base.errors import MiscalError
+from miscal.base.folds import PERIODS
+from miscal.data.column_reading import may_count, names_code, names_identity
 from miscal.data.encoders.features import embedding_columns
 from miscal.data.encoders.kinds import read_dates
-from miscal.data.identity_names import may_count, names_code, names_identity
-from miscal.data.periods import PERIODS
 from miscal.data.readers.leaks import LeakSearch
 from miscal.data.readers.roles import Grouping
 from miscal.data.readers.rows import TableRows
@@ -258,8 +258,7 @@ def _other_columns(table: Table, frame: pl.DataFrame, row: NDArray[np.int64]) ->
 
 def _numbered(series: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Give equal values equal numbers, from 0, and blanks one each; with the rows of each value."""
-    values = series if series.dtype.is_numeric() else series.cast(pl.String)
-    rank = values.rank("dense").cast(pl.Int64)
+    rank = dense_rank(series)
     blank = rank.is_null().to_numpy()
     unit = rank.fill_null(0).to_numpy() - 1
     size = np.bincount(unit[~blank])

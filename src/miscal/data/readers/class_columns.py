@@ -13,17 +13,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from miscal.base.arrays import as_text, column_of, row_list, value_list
+from miscal.base.arrays import SHOWN_IN_WARNING, as_text, column_of, row_list, value_list
 from miscal.base.checks import DROP
 from miscal.base.errors import InputError, MissingColumn, argument
-from miscal.data.class_probabilities import LEAST_CLASSES, ClassProbabilities
 from miscal.data.columns import split_names
-from miscal.data.readers.matrix import matrix_rows, matrix_rows_at, matrix_shape, read_matrix
+from miscal.data.judged import LEAST_CLASSES, ClassProbabilities
 from miscal.data.readers.names import find, guess, listed
 from miscal.data.readers.pieces import Piece, RowSource
-from miscal.data.readers.row_faults import RowFaults, numbers_in
-from miscal.data.readers.rows import TableRows, label, numbers
-from miscal.data.readers.table import Table, damage, existing
+from miscal.data.readers.rows import RowFaults, TableRows, label, numbers, numbers_in
+from miscal.data.readers.table import Table, damage, existing, matrix_rows, matrix_rows_at, matrix_shape, read_matrix
 
 CONFIDENCE, CORRECT, PREDICTED = "largest probability", "largest is right", "predicted"
 """What the confidence, the outcome and the class of the top label are called, which no column of the table holds."""
@@ -369,7 +367,7 @@ def with_top_label(rows: TableRows, classes: ClassColumns, *, drop: bool) -> tup
     absent = np.bincount(found.code, minlength=len(found.names)) == 0
     if absent.any():
         gone = [name for name, one in zip(found.names, absent, strict=True) if one]
-        notes.append(f"no row has the {'class' if len(gone) == 1 else 'classes'} {value_list(gone)}")
+        notes.append(f"no row has the {'class' if len(gone) == 1 else 'classes'} {value_list(gone, SHOWN_IN_WARNING)}")
     if (~absent).sum() < 2:
         raise InputError(
             f"{shown} holds one class alone, {value_list([found.names[found.code[0]]])}: give rows of others"

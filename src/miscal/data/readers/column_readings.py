@@ -10,15 +10,14 @@ from functools import partial
 import numpy as np
 import polars as pl
 
-from miscal.base.arrays import column_of
+from miscal.base.arrays import column_of, dense_rank
 from miscal.base.checks import DATES
 from miscal.base.errors import InputError, argument
-from miscal.data.column_reading import COORDINATE, FEATURES, METADATA, NAMES_ONLY, ColumnReading
+from miscal.data.column_reading import COORDINATE, FEATURES, METADATA, NAMES_ONLY, ColumnReading, names_identity
 from miscal.data.encoders.features import blank_rows, embedding_columns
 from miscal.data.encoders.kinds import CategoryColumn, DateColumn, NumberColumn, kind_of
-from miscal.data.encoders.kinds.category import hardly_repeats
-from miscal.data.encoders.kinds.date import STROKED
-from miscal.data.identity_names import names_identity
+from miscal.data.encoders.kinds.category import hardly_repeats, is_text
+from miscal.data.encoders.kinds.number import STROKED
 from miscal.data.readers.candidate_groups import FEW_UNITS, candidate_groups
 from miscal.data.readers.leaks import LEAST_CHANCE, Leak, LeakSearch, blank_leaks
 from miscal.data.readers.roles import Roles
@@ -28,8 +27,6 @@ READ_COLUMNS = "read_columns"
 """Key of ``Triples.source`` that holds the readings, as JSON values."""
 ROW_NAMES = re.compile(r"(?i)(.*[_\s])?(case|index|row)|Unnamed: \d+|__index_level_\d+__")
 """Names of columns that number the rows, where every value occurs once, beside those of identities."""
-SENTENCE = 3
-"""Words that values have in the middle which are taken for texts, and not for names of rows."""
 LEAKS = {
     "ranking": "it tells the outcome nearly perfectly",
     "entropy": "it takes away half of what is not known of the outcome",
@@ -117,25 +114,24 @@ def _reading(series: pl.Series, name: str, *, chosen: bool) -> ColumnReading:
     distinct = 0 if series.dtype.is_nested() or series.dtype == pl.Object else known.n_unique()
     blanks = len(series) - len(known)
     read_as = "other" if kind is None else "boolean" if series.dtype == pl.Boolean else kind.type
-    why = None if chosen else _left_out(series, name, read_as, distinct, len(known))
+    why = None if chosen else _left_out(series, known, name, read_as, distinct)
     return ColumnReading(name, read_as, distinct, blanks, why)
 
 
-def _left_out(series: pl.Series, name: str, read_as: str, distinct: int, known: int) -> str | None:
+def _left_out(series: pl.Series, known: pl.Series, name: str, read_as: str, distinct: int) -> str | None:
     if read_as == "other":
         return f"its type is {series.dtype}"
     if read_as == "list":
         whole = series.null_count() == 0 and series.dtype.inner.is_numeric()
         even = whole and series.cast(pl.List(series.dtype.inner)).list.len().n_unique() == 1
         return None if even else "its lists do not all hold as many numbers"
-    if distinct <= 1 and (known == len(series) or known == 0):
+    if distinct <= 1 and len(known) in (0, len(series)):
         return "it is the same in all rows"
-    every_one = distinct == known == len(series)
+    every_one = distinct == len(known) == len(series)
     if every_one and not series.dtype.is_float() and (names_identity(name) or ROW_NAMES.fullmatch(name)):
         return "it numbers or names the rows"
-    if read_as == CategoryColumn.type and hardly_repeats(distinct, known):
-        words = series.drop_nulls().cast(pl.String).str.count_matches(r"\S+").median()
-        if words is not None and words >= SENTENCE:  # type: ignore[operator]
+    if read_as == CategoryColumn.type and hardly_repeats(known, named=names_identity(name)):
+        if is_text(known):
             return f"it holds texts that hardly repeat: --text {name} makes inputs of them"
         return "its values hardly repeat: they name the rows"
     return None
@@ -244,7 +240,8 @@ def without_leaks(
         notes.append(f"{SAME.format(' and of one '.join(unused))}: not used as input")
     if together:
         them = ", ".join(map(repr, together))
-        notes.append(f"the columns {them} together tell nearly all of the outcome: is one of them known only later?")
+        told = "several columns together tell nearly all of the outcome"
+        notes.append(f"{told}, among them {them}: is one of them known only later?")
     return marked, replace(inputs, features=features), roles.drop_naming(gone), tuple(notes)
 
 
@@ -254,7 +251,7 @@ def _identities(frame: pl.DataFrame, roles: Roles, dates: Collection[str]) -> di
     names = [name for name in frame.columns if name not in played and not frame[name].dtype.is_nested()]
     names = [name for name in names if frame[name].dtype not in (pl.Object, pl.Binary)]
     named = [name for name in names if names_identity(name)]
-    found = {name: frame[name].cast(pl.String).rank("dense").fill_null(0).to_numpy().astype(int) - 1 for name in named}
+    found = {name: dense_rank(frame[name].cast(pl.String)).fill_null(0).to_numpy() - 1 for name in named}
     # numbers that repeat mostly measure something, unless their name says whose they are
     texts = [name for name in names if name not in named and not frame[name].dtype.is_numeric()]
     found |= {

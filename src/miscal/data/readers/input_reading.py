@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 
 from miscal.base.arrays import is_frame
+from miscal.base.document import plain
 from miscal.base.errors import InputError
 from miscal.base.folds import content_order
-from miscal.base.json_values import plain
 from miscal.data.column_reading import ColumnReading
 from miscal.data.encoders import Encoder, FeatureColumns, encoder_from_state, text_encoder
 from miscal.data.readers import in_memory

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from miscal.base.arrays import column_of
+from miscal.base.arrays import column_of, dense_rank
 from miscal.base.folds import content_order
 from miscal.base.precision import LARGEST_SINGLE
 from miscal.data.encoders.features import blank_rows
@@ -39,6 +39,9 @@ MOST_TOGETHER, MOST_PAIRED = 200, 40
 """Columns above which it is not asked what they tell together, and by cells and differences of two."""
 FEW_VALUES = 12
 """Most values of each of two columns whose cells are asked."""
+LITTLE, BY_CHANCE, STRATA = 0.05, 3, 10
+"""A column whose area within so many strata of the confidence is as near to 0.5, or within so many standard errors,
+tells nothing by itself."""
 ALIKE = 0.5
 """Correlation above which the difference of two numbers is asked: of what is not alike it is no quantity."""
 BINS = 32
@@ -122,7 +125,9 @@ class LeakSearch:
         unit: np.ndarray | None = None,
     ) -> None:
         columns = {name: column_of(frame, name) for name in names}
-        order = content_order(confidence[:, None], correct, *(series.to_numpy() for series in columns.values()))
+        # texts become objects only if they are needed to tell rows apart; lists, which are compared as written, at once
+        parts = (series.to_numpy() if series.dtype.is_nested() else series for series in columns.values())
+        order = content_order(confidence[:, None], correct, *parts)
         some = order[np.random.default_rng((seed, MOST_ROWS)).permutation(len(order))[:MOST_ROWS]]
         self._columns = {name: series[some] for name, series in columns.items()}
         self.y, self._confidence = correct[some] > 0, confidence[some]
@@ -151,7 +156,7 @@ class LeakSearch:
         if len(texts) < 2 or self._few or self._good:
             return {}
         every = pl.concat([series.rename("") for series in texts.values()])
-        codes = every.rank("dense").fill_null(0).to_numpy().reshape(len(texts), -1)
+        codes = dense_rank(every).fill_null(0).to_numpy().reshape(len(texts), -1)
         found, every = {}, list(texts)
         told = [np.ascontiguousarray(codes[:, part]) for part in (self.y, ~self.y)]
         # a column with all later ones at once: a pair at a time takes minutes of 3,000
@@ -165,7 +170,8 @@ class LeakSearch:
     def pairs(self, names: Sequence[str]) -> dict[str, Leak]:
         """Find pairs whose cells, where each has few values, or whose difference, where they are alike, are leaks.
 
-        No column is part of two pairs; none of more than 40 columns is asked.
+        No column is part of two pairs; none of more than 40 columns is asked. Of a pair of which one column alone tells
+        something by itself, it is the leak: when something was due is known before, when it came is not.
 
         Examples
         --------
@@ -179,21 +185,24 @@ class LeakSearch:
         columns = self._values(names)
         cells = {name: few for name, values in columns.items() if (few := _few_values(values)) is not None}
         numbers = {name: values[:, 0] for name, values in columns.items() if name not in cells and values.ndim > 1}
-        for asked, by, rates_of, rates_alone in (
-            (cells, "cells", self._by_cells, self._rates_of_levels),
-            (numbers, "difference", self._by_difference, lambda x: self._out_of_fold(_tree(), x[:, None])),
-        ):
+        ways = (cells, "cells", self._by_cells), (numbers, "difference", self._by_difference)
+        for asked, by, rates_of in ways:
             for one, other in combinations(asked, 2) if len(asked) <= MOST_PAIRED else ():
                 if not {one, other}.isdisjoint(found) or (rates := rates_of(asked[one], asked[other])) is None:
                     continue
                 if (area := self._area(rates)) < LEAST_OF_PAIR:
                     continue
-                if self._share(rates, rates_alone(asked[one]), rates_alone(asked[other])) >= LEAST_SHARE:
-                    found |= {one: Leak(by, area, other), other: Leak(by, area, one)}
+                alone = {name: self._alone(asked[name]) for name in (one, other)}
+                if self._share(rates, *alone.values()) >= LEAST_SHARE:
+                    pair = {one: Leak(by, area, other), other: Leak(by, area, one)}
+                    found |= {name: pair[name] for name in self._telling(alone)}
         return found
 
     def together(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Name the columns that are used most of those that tell too much only together; none of more than 200."""
+        """Name the columns that are used most of those that tell too much only together; none of more than 200.
+
+        Of these, columns that tell nothing by themselves are not named beside others that do.
+        """
         columns = self._values(names)
         if not 1 < len(columns) <= MOST_TOGETHER:
             return ()
@@ -203,11 +212,12 @@ class LeakSearch:
         ends = np.cumsum([1 if values.ndim == 1 else values.shape[1] for values in columns.values()])
         use = {name: part.sum() for name, part in zip(columns, np.split(gains, ends[:-1]), strict=True)}
         order = sorted(columns, key=lambda name: -use[name])
-        return next(
-            tuple(order[:few])
+        most = next(
+            order[:few]
             for few in range(2, len(order) + 1)
             if few == len(order) or self._boosted({name: columns[name] for name in order[:few]})
         )
+        return self._telling({name: self._alone(columns[name]) for name in most})
 
     def _values(self, names: Sequence[str]) -> dict[str, np.ndarray]:
         """Columns as codes of categories, (n,), or as numbers, (n, width); none where outcomes are too few."""
@@ -246,6 +256,27 @@ class LeakSearch:
         if area < LEAST_OWN or (share := self._share(rates)) < LEAST_SHARE:
             return None
         return Leak("entropy", share)
+
+    def _alone(self, values: np.ndarray) -> np.ndarray:
+        """Tell rates by one column, each from other folds."""
+        if values.dtype.kind == "i":
+            return self._rates_of_levels(values)
+        return self._out_of_fold(_tree(), values.reshape(len(values), -1))
+
+    def _telling(self, rates: dict[str, np.ndarray]) -> tuple[str, ...]:
+        """Name the columns whose rates rank outcomes of like confidence; all where none does."""
+        edges = np.quantile(self._confidence, np.arange(1, STRATA) / STRATA)
+        strata = np.searchsorted(edges, self._confidence)
+        inside = [rows for k in np.unique(strata) if len(np.unique(self.y[rows := strata == k])) > 1] or [...]
+        pairs = [self.y[rows].sum() * (~self.y[rows]).sum() for rows in inside]
+        # rates of what tells nothing rank by chance or worse, as each fold is told by the others
+        least = max(LITTLE, BY_CHANCE * np.sqrt((len(self.y) + 1) / 12 / self.y.sum() / (~self.y).sum()))
+        telling = (
+            name
+            for name, p in rates.items()
+            if np.average([self._area(p[rows], rows) for rows in inside], weights=pairs) - 0.5 > least
+        )
+        return tuple(telling) or tuple(rates)
 
     def _share(self, rates: np.ndarray, *known: np.ndarray) -> float:
         """Share of the entropy given the confidence, and rates that are known, that other rates take away."""

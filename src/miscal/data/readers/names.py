@@ -1,4 +1,4 @@
-"""Find the columns: named by the user, guessed by name, or suggested where a name is nearly right."""
+"""Find the columns by name, and the rows that meet a condition in SQL such as model == 'gpt-4o' and n > 3."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ import re
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from typing import Any
 
-from miscal.base.arrays import did_you_mean, value_list
+import numpy as np
+import polars as pl
+
+from miscal.base.arrays import column_of, counted, did_you_mean, value_list
 from miscal.base.errors import InputError, MissingColumn, argument
 from miscal.data.columns import split_names
 
@@ -157,3 +160,191 @@ def _matches(pattern: str, columns: Sequence[str], reserved: dict[str, str], wha
             raise MissingColumn(f"{what}: the pattern {pattern!r} matches no column. {listed(columns)}")
         find(pattern, columns, what=what)
     return found
+
+
+MOST_CHARACTERS = 4_000
+"""Length of a condition: polars takes seconds for some of twice the length, and crashes at a hundred times it."""
+
+MOST_LEVELS = 100
+"""How deep the parts of a condition may lie in one another; each AND, OR or + of a chain is a level."""
+
+_HELP = "write, for instance: model == 'gpt-4o' and n > 3"
+_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
+# texts, and quoted names, which alone can be names that polars takes for patterns
+_QUOTED = re.compile(r"""'(?:[^']|'')*'|"((?:[^"]|"")*)"|`([^`]*)`""")
+_PROBED = 8
+
+
+def columns_of(expression: str, columns: Sequence[str]) -> tuple[str, ...]:
+    """Name the columns that a condition looks at.
+
+    Examples
+    --------
+    >>> columns_of("a > 1 and b = 'x'", ["a", "b", "c"])
+    ('a', 'b')
+    """
+    if not isinstance(expression, str):
+        raise InputError(
+            f"where must be a condition in text; got a value of type {type(expression).__name__}: choose the rows "
+            f"before, or {_HELP}"
+        )
+    parsed, aliases = _parse(expression, columns)
+    names = tuple(dict.fromkeys(aliases.get(name, name) for name in parsed.meta.root_names()))
+    if not names:
+        raise InputError(f"where: {expression!r} names no column; {_HELP}")
+    for name in names:
+        try:
+            find(name, columns, what="where")
+        except MissingColumn as error:
+            quoted = ". Text values are written in single quotes" if f'"{name}"' in expression else ""
+            raise MissingColumn(f"{error.args[0]}{quoted}") from None
+    return names
+
+
+def _parse(expression: str, columns: Sequence[str]) -> tuple[pl.Expr, dict[str, str]]:
+    """Parse a condition; with it, the columns that it knows by another name."""
+    if len(expression) > MOST_CHARACTERS:
+        raise InputError(
+            f"where: a condition may have at most {MOST_CHARACTERS:,} characters; this one has {len(expression):,} "
+            f"({expression[:40]!r}...). {_SHORTER}"
+        )
+    text, aliases = _plain_names(expression, columns)
+    try:
+        parsed = pl.sql_expr(text)
+    except _ERRORS as error:
+        raise InputError(f"where: {expression!r} is not a condition ({_first_line(error)}); {_HELP}") from None
+    if max(level for _, level in _parts(parsed)) > MOST_LEVELS:
+        raise InputError(
+            f"where: the parts of a condition may lie in one another at most {MOST_LEVELS} levels deep, where each "
+            f"AND, OR or + of a chain is a level; {expression[:40]!r}... lies deeper. {_SHORTER}"
+        )
+    if parsed.meta.has_multiple_outputs():
+        raise InputError(f"where: {expression!r} names several columns by a pattern; name each by itself; {_HELP}")
+    return parsed, aliases
+
+
+_SHORTER = "Replace chains such as n = 1 OR n = 2 by n IN (1, 2), or mark the rows in a column of their own"
+
+
+def _plain_names(expression: str, columns: Sequence[str]) -> tuple[str, dict[str, str]]:
+    """Give columns whose names polars would take for patterns, such as ^a$ and *, other names; with what they mean."""
+    aliases: dict[str, str] = {}
+
+    def plain(found: re.Match[str]) -> str:
+        name = (found[1] or found[2] or "").replace('""', '"')
+        if name not in columns or not (name == "*" or (name.startswith("^") and name.endswith("$"))):
+            return found[0]
+        alias = f"column {columns.index(name)} of {len(columns)}"
+        aliases[alias] = name
+        return f'"{alias}"'
+
+    return _QUOTED.sub(plain, expression), aliases
+
+
+def _parts(parsed: pl.Expr) -> list[tuple[pl.Expr, int]]:
+    """Every part of an expression, itself first, with how deep it lies."""
+    found, left = [], [(parsed, 0)]
+    while left:
+        part, level = left.pop()
+        found.append((part, level))
+        # no deeper than is needed to tell that it is too deep
+        if level <= MOST_LEVELS:
+            left += [(one, level + 1) for one in part.meta.pop()]
+    return found
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().splitlines()[0]
+
+
+def kept(expression: str, frame: pl.DataFrame) -> tuple[np.ndarray, str | None]:
+    """Say which rows a condition keeps.
+
+    Returns `keep`: where a value is missing so that the condition is neither true nor false, the row is not kept;
+    `note`: how many rows were left out for that.
+
+    Examples
+    --------
+    >>> kept("n > 1", pl.DataFrame({"n": [1, 2, None]}))
+    (array([False,  True, False]), 'where: 1 row was left out, because the value that decides is missing')
+    """
+    keep, unknown = decide(expression, frame)
+    if not keep.any():
+        raise InputError(
+            f"where: {expression!r} keeps none of the {len(frame)} rows; correct the condition, or leave it out"
+        )
+    left = f"{counted(unknown, 'row')} {'was' if unknown == 1 else 'were'} left out"
+    return keep, f"where: {left}, because the value that decides is missing" if unknown else None
+
+
+def decide(expression: str, frame: pl.DataFrame) -> tuple[np.ndarray, int]:
+    """Say which rows a condition keeps, and for how many the value that decides is missing."""
+    names = columns_of(expression, frame.columns)
+    parsed, aliases = _parse(expression, frame.columns)
+    known = {name: alias for alias, name in aliases.items()}
+    values = pl.DataFrame([column_of(frame, name).alias(known.get(name, name)) for name in names])
+    _refuse_across_rows(expression, parsed, values)
+    try:
+        result = values.lazy().select(parsed.alias("keep")).collect()["keep"]
+    except _ERRORS as error:
+        raise InputError(f"where: {expression!r} does not fit the data ({_first_line(error)}); {_HELP}") from None
+    if result.dtype != pl.Boolean or len(result) != len(frame):
+        raise InputError(f"where: {expression!r} is not true or false for each row; {_HELP}")
+    return result.fill_null(False).to_numpy(), int(result.null_count())
+
+
+# --- one row at a time --------------------------------------------------------------------------------------------
+
+
+def _refuse_across_rows(expression: str, parsed: pl.Expr, values: pl.DataFrame) -> None:
+    """Refuse a condition of which a part has another value for a row alone than for the row among others.
+
+    An average, a rank or the row before are such parts: rows that are read piece by piece would be judged by their
+    piece. No list of functions is needed, and none would be complete.
+    """
+    # rows of the same types that differ, so that what looks at several of them shows
+    varied = pl.DataFrame([_three(series).alias(series.name) for series in values])
+    rows = (varied, values.gather_every(max(1, len(values) // _PROBED)).head(_PROBED))
+    for part, _ in _parts(parsed):
+        if _joins(part):
+            continue
+        # a part that does not fit the made-up rows, such as the month of a text, is tried with rows of the data
+        if next((found for found in (_by_row(part, some) for some in rows) if found is not None), True) is False:
+            raise InputError(
+                f"where: {expression!r} must be decided by each row alone, but averages, counts, ranks and the like "
+                "look at other rows; compute such a value beforehand and write it as a number, or as a column of the "
+                "data"
+            )
+
+
+def _three(series: pl.Series) -> pl.Series:
+    if series.dtype.is_numeric() or series.dtype.is_temporal():
+        return pl.Series([3, 1, 2, None], dtype=pl.Int64).cast(series.dtype)
+    if series.dtype == pl.Boolean:
+        return pl.Series([True, False, True, None])
+    if series.dtype == pl.String:
+        return pl.Series(["3", "1", "2", None])
+    return series.head(4).extend_constant(None, 4 - min(4, len(series)))
+
+
+def _joins(part: pl.Expr) -> bool:
+    """Whether a part is two others joined by AND or OR, of which the two alone need to be looked at."""
+    inputs = part.meta.pop()
+    if len(inputs) != 2:
+        return False
+    a, b = inputs
+    return any(part.meta.eq(joined) for joined in (a & b, b & a, a | b, b | a))
+
+
+def _by_row(part: pl.Expr, rows: pl.DataFrame) -> bool | None:
+    """Whether a part has the same values for rows alone; None where it does not fit them."""
+    if rows.is_empty():
+        return None
+    try:
+        together = rows.select(part.alias("value"))["value"]
+        alone = [rows[i : i + 1].select(part.alias("value"))["value"] for i in range(len(rows))]
+        if not part.meta.root_names():
+            return all(one.equals(together) for one in alone)
+        return all(len(one) == 1 for one in alone) and pl.concat(alone).equals(together)
+    except _ERRORS:
+        return None

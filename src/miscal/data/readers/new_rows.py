@@ -22,25 +22,26 @@ from miscal.data.columns import OF_OUTCOMES, NewColumns, split_names
 from miscal.data.encoders import Combined, Encoder, FeatureColumns, Unknown
 from miscal.data.encoders.features import blank_rows
 from miscal.data.judged import JudgeScale
-from miscal.data.readers import where as conditions
 from miscal.data.readers.class_columns import ClassColumns, ModelClasses, classes_of
-from miscal.data.readers.matrix import matrix_rows, matrix_rows_at, matrix_shape
-from miscal.data.readers.names import find, guess, listed, match
+from miscal.data.readers.names import columns_of, decide, find, guess, listed, match
 from miscal.data.readers.outcomes import new_scores
 from miscal.data.readers.pieces import Piece, RowSource, open_pieces
 from miscal.data.readers.provenance import content_digest
 from miscal.data.readers.roles import Asked
-from miscal.data.readers.row_faults import RowFaults, lists_not_finite, numbers_in, refuse_other_unit
 from miscal.data.readers.rows import (
+    RowFaults,
     TableRows,
     XSource,
     choose_inputs,
     encoder_values,
     label,
+    lists_not_finite,
+    numbers_in,
     numbers_or_checked,
     refuse_lengths,
+    refuse_other_unit,
 )
-from miscal.data.readers.table import nan_as_null
+from miscal.data.readers.table import matrix_rows, matrix_shape, nan_as_null
 
 
 def can_be_blank(names: str | Sequence[str], encoder: Encoder) -> tuple[str, ...]:
@@ -237,8 +238,7 @@ class NewSource:
             self.classes.refuse_other_length(n)
         if self.inputs.kind == "embeddings":
             shape = matrix_shape(self.inputs.embeddings)
-            if self.inputs.rows is None:
-                refuse_lengths(shape, n)
+            refuse_lengths(shape, n)
             # the encoder's own words for another width
             places = self.encoder.places if isinstance(self.encoder, Combined) else self.encoder
             places.transform(np.zeros((1, shape[1]), np.float32))
@@ -268,7 +268,7 @@ class NewSource:
         self, piece: Piece
     ) -> tuple[pl.DataFrame, RowFaults, np.ndarray | None, np.ndarray | None, dict[str, int], str]:
         """Columns, embeddings and a matrix of probabilities, of the rows of a piece that meet the condition."""
-        asked = () if self.where is None else conditions.columns_of(self.where, self.source.columns)
+        asked = () if self.where is None else columns_of(self.where, self.source.columns)
         named = [self.confidence] if self.classes is None else self.classes.columns
         names = dict.fromkeys([*named, *self.inputs.columns, *asked])
         there = [name for name in names if name not in self._absent]
@@ -278,12 +278,10 @@ class NewSource:
         kept = np.full(len(frame), True)
         if self.where is not None:
             typed = frame if self.source.typed else self.source.load(piece, asked, typed=True)
-            kept, counts["undecided"] = conditions.decide(self.where, nan_as_null(typed))
+            kept, counts["undecided"] = decide(self.where, nan_as_null(typed))
             frame, row = frame.filter(kept), row[kept]
         faults, X = RowFaults(row), None
-        if self.inputs.rows is not None:
-            X = self._pick_embeddings(frame, self.inputs.rows, faults)
-        elif self.inputs.kind == "embeddings":
+        if self.inputs.kind == "embeddings":
             X = matrix_rows(self.inputs.embeddings, piece.start, piece.start + piece.rows)
             X = held(X if kept.all() else X[kept])
         p = None if self.classes is None else self.classes.matrix_values(piece, kept)
@@ -303,18 +301,6 @@ class NewSource:
             words[row] = f"{', '.join(names)} taken as blank" if names else None
         found = [words[row] for row in zip(*blank.values(), strict=True)] or [None] * len(frame)
         return np.array(found, dtype=object)
-
-    def _pick_embeddings(self, frame: pl.DataFrame, column: str, faults: RowFaults) -> np.ndarray:
-        """Embeddings of the rows that a column names, NaN where it names none."""
-        name, (n, width) = label("embedding_rows", column), matrix_shape(self.inputs.embeddings)
-        number = numbers_in(column_of(frame, column), name, self.source.typed, faults, repr(column))
-        there = (number >= 0) & (number < n) & (number == np.floor(number))
-        reason = f"{column!r} is no row number of the embeddings, from 0 to {n - 1}"
-        faults.add(name, ~there & ~np.isnan(number), f"no row numbers of the embeddings, from 0 to {n - 1}", reason)
-        found = held(matrix_rows_at(self.inputs.embeddings, number[there].astype(np.int64)))
-        X = np.full((len(number), width), np.nan, found.dtype)
-        X[there] = found
-        return X
 
     def _check_rows(
         self, frame: pl.DataFrame, faults: RowFaults, X: np.ndarray | None, p: np.ndarray | None, counts: dict[str, int]
@@ -440,7 +426,7 @@ def open_new_rows(
     reserved = dict.fromkeys(several.columns, "probabilities") if several else {str(column): "confidence"}
     inputs = needed(opened, encoder, own, blank, reserved, columns)
     if columns.where is not None:
-        conditions.columns_of(columns.where, opened.columns)
+        columns_of(columns.where, opened.columns)
     if inputs.kind == "embeddings" and not isinstance(inputs.embeddings, (str, Path)):
         inputs = replace(inputs, embeddings=numbers_or_checked(inputs.embeddings))
     encoder = encoder.taking_as_blank(blank) if blank else encoder  # type: ignore[attr-defined]

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from miscal.base.arrays import column_of, did_you_mean, row_list, value_list
+from miscal.base.arrays import SHOWN_IN_WARNING, column_of, did_you_mean, row_list, value_list
 from miscal.base.checks import DROP, check_correct
 from miscal.base.errors import InputError, argument
 from miscal.base.vocabulary import ANSWER, EVENT, JUDGE, Kind
@@ -36,9 +36,9 @@ def outcomes(
 ) -> tuple[np.ndarray, tuple[str, ...]]:
     """Read a column of outcomes.
 
-    `series`: without missing values; `kind`: of an answer the outcome is 0/1 or true/false. Of an event it may also be
-    written as text: 0/1, false/true or no/yes in any case, or any values of which `positive` names one; `positive`: the
-    value that is the event; every other value is none; `name`: what messages call the column; `rows`: row numbers for
+    `series`: without missing values; `kind`: of an answer the outcome is 0/1 or true/false, of an event also text: 0/1,
+    false/true or no/yes in any case; `positive`: the value that is the event, or a right answer, of any values; every
+    other value is none; `name`: what messages call the column; `rows`: row numbers for
     messages. Returns `notes`: what other values count as no event, where there are several.
 
     Examples
@@ -54,18 +54,18 @@ def outcomes(
     """
     if positive is not None:
         return _named(series, positive, name)
-    if kind != ANSWER:
-        words = series.dtype in (pl.String, pl.Categorical, pl.Enum)
-        if words and (found := plain_words(series, kind)) is not None:
-            return found[0], ()
-        # two numbers such as 1 and 2 are a label; what else is not 0 or 1 is refused by the check of outcomes
-        two = series.dtype.is_numeric() and series.n_unique() == 2 and ((series != 0) & (series != 1)).any()
-        if words or two:
-            held = (series.cast(pl.String) if words else series).unique().sort().to_list()
-            what = "the event" if kind == EVENT else "an approval"
-            raise InputError(
-                f"{name} holds {value_list(held)}: say which value is {what}, e.g. {argument('positive', held[0])}"
-            )
+    words = series.dtype in (pl.String, pl.Categorical, pl.Enum)
+    if words and kind != ANSWER and (found := plain_words(series, kind)) is not None:
+        return found[0], ()
+    # two numbers such as 1 and 2 are a label; what else is not 0 or 1 is refused by the check of outcomes
+    two = kind != ANSWER and series.dtype.is_numeric() and series.n_unique() == 2
+    if words or (two and ((series != 0) & (series != 1)).any()):
+        held = (series.cast(pl.String) if words else series).unique().sort().to_list()
+        what = {ANSWER: "right", EVENT: "the event", JUDGE: "an approval"}[kind]
+        only = "must hold only 0/1 or True/False; it " if kind == ANSWER else ""
+        raise InputError(
+            f"{name} {only}holds {value_list(held)}: say which value is {what}, e.g. {argument('positive', held[0])}"
+        )
     return check_correct(series, name=name, rows=rows), ()
 
 
@@ -102,7 +102,7 @@ def _named(series: pl.Series, positive: Any, name: str) -> tuple[np.ndarray, tup
     others = text.filter(~happened).unique().sort().to_list()
     if len(others) < 2:
         return happened.cast(pl.Float64).to_numpy(), ()
-    note = f"{name}: {str(positive)!r} counts as 1, and every other value as 0: {value_list(others)}"
+    note = f"{name}: {str(positive)!r} counts as 1, and every other value as 0: {value_list(others, SHOWN_IN_WARNING)}"
     return happened.cast(pl.Float64).to_numpy(), (note,)
 
 

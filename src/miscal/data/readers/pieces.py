@@ -18,8 +18,8 @@ import polars as pl
 
 from miscal.base.arrays import column_of
 from miscal.base.errors import CorruptFile, FileError, InputError
-from miscal.base.tables import scan_parquet
-from miscal.data.readers import delimited, in_memory, jsonl, parquet, scored
+from miscal.base.frames import scan_parquet
+from miscal.data.readers import delimited, in_memory, jsonl, parquet
 from miscal.data.readers.delimited import ends_of
 from miscal.data.readers.table import (
     Table,
@@ -34,7 +34,7 @@ from miscal.data.readers.table import (
     refuse_binary,
 )
 
-READERS = (parquet, delimited, jsonl, scored, in_memory)
+READERS = (parquet, delimited, jsonl, in_memory)
 
 
 def open_table(source: Any, *, encoding: str = "utf-8") -> Table:
@@ -130,7 +130,7 @@ def open_pieces(source: Any, *, encoding: str = "utf-8", whole: bool = False) ->
     """
     if isinstance(source, (str, Path)):
         path = existing(Path(source))
-        if parquet.accepts(path) or scored.accepts(path):
+        if parquet.accepts(path):
             return ParquetPieces(open_table(path))
         if delimited.accepts(path) and _plain_ascii(python_encoding(encoding), _MARKS):
             return DelimitedPieces(path, encoding)

@@ -22,15 +22,14 @@ from miscal.base.checks import (
 from miscal.base.errors import InputError, MismatchError, argument
 from miscal.base.folds import content_order
 from miscal.base.options import of_fields, takes
-from miscal.base.precision import JUDGED_ROWS, narrowed
-from miscal.base.randomness import global_random_kept
+from miscal.base.precision import JUDGED_ROWS, LARGE_BYTES, in_blocks, narrowed
 from miscal.base.signatures import checked_call
+from miscal.base.threads import global_random_kept
 from miscal.base.vocabulary import ANSWER, JUDGE, KINDS, Kind, vocabulary
 from miscal.data.column_reading import COORDINATE
 from miscal.data.columns import SINGLE, Columns, name_of, split_names
 from miscal.data.encoders import Combined, Embeddings, Encoder, FeatureColumns, PlacesAndColumns, text_encoder
 from miscal.data.judged import JudgeReading, UnjudgedRows
-from miscal.data.mapped import LARGE_BYTES, in_blocks
 from miscal.data.readers.answers import answers_of, one_answer
 from miscal.data.readers.candidate_groups import candidates_of
 from miscal.data.readers.class_columns import probabilities_of, with_top_label
@@ -40,9 +39,9 @@ from miscal.data.readers.outcomes import ReadJudge, outcomes, read_judge
 from miscal.data.readers.pieces import open_table
 from miscal.data.readers.provenance import fingerprints, refuse_changed
 from miscal.data.readers.roles import NO_GROUPS, Roles, groups_of, roles_of, times_of, with_naming
-from miscal.data.readers.row_faults import RowFaults
 from miscal.data.readers.rows import (
     AUTO,
+    RowFaults,
     TableRows,
     XSource,
     add_invalid_inputs,
@@ -112,8 +111,7 @@ def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **opti
     judged = asked_for.kind == JUDGE
     named = with_naming(asked_for, table, columns)
     x = choose_inputs(table, columns, reserved=named.reserved, metadata=named.metadata)
-    for part, column in {"text": x.text, "embedding_rows": x.rows}.items():
-        refuse_told(part, [column], named.outcome, named.probabilities)
+    refuse_told("text", [x.text], named.outcome, named.probabilities)
     named.refuse_as_inputs(x.features)
     every = replace(table, columns=tuple(dict.fromkeys([*table.columns, *left_out])))
     there = choose_rows(every, named.columns, x, columns.where)
@@ -152,7 +150,7 @@ def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **opti
         *of_labels,
         *about_leaks,
         *(() if usual is None else (usual.note,)),
-        *unseen_note(table, inputs, {*roles.reserved, *roles.naming, *roles.answers.keys, inputs.text, inputs.rows}),
+        *unseen_note(table, inputs, {*roles.reserved, *roles.naming, *roles.answers.keys, inputs.text}),
         *stroked_dates(rows.frame, readings),
     )
     triples = _assembled(rows, f, y, roles, inputs, notes, made, seed, columns.embed_model, weights)
@@ -218,7 +216,6 @@ def _options(
         **({} if roles.positive is None else {"positive": roles.positive}),
         **({} if roles.labelling is None else {"labelling_probability": roles.labelling}),
         "embeddings": str(Path(inputs.embeddings).resolve()) if from_file else None,
-        "embedding_rows": inputs.rows,
         "features": list(inputs.features) or None,
         "metadata": list(roles.metadata),
         "names_only": [name for name in roles.names_only if roles.classes is None or name != roles.classes.predicted],
@@ -236,19 +233,6 @@ def _options(
     return {one.name: getattr(columns, one.name) for one in fields(Columns) if one.name not in resolved} | chosen
 
 
-def options_of(source: dict[str, Any]) -> dict[str, Any]:
-    """Return the options by which the rows of a run are read again.
-
-    Examples
-    --------
-    >>> options_of({"options": {"metadata": ["topic"]}})
-    {'metadata': [], 'names_only': ['topic']}
-    """
-    options = source["options"]
-    # in runs of earlier versions, metadata only named what was found
-    return options if "names_only" in options else options | {"metadata": [], "names_only": options["metadata"]}
-
-
 def reread(source: dict[str, Any], **changed: Any) -> Triples:
     """Read the rows of a run again, from its ``Triples.source``.
 
@@ -256,7 +240,7 @@ def reread(source: dict[str, Any], **changed: Any) -> Triples:
     that are to be others than in the run.
     """
     refuse_changed(source)
-    triples = read_triples(source["path"], **options_of(source) | changed)
+    triples = read_triples(source["path"], **source["options"] | changed)
     before, now = source.get("x_source"), triples.source["x_source"]
     if before != now and not changed:
         raise MismatchError(

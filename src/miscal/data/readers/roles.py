@@ -12,10 +12,10 @@ import polars as pl
 from miscal.base.arrays import column_of, value_list
 from miscal.base.checks import DATES
 from miscal.base.errors import InputError, argument
+from miscal.base.folds import PERIODS, period_starts
 from miscal.base.vocabulary import ANSWER, EVENT, JUDGE, KINDS, Kind, Vocabulary, check_kind, vocabulary
 from miscal.data.columns import Columns, split_names
 from miscal.data.encoders.kinds import read_dates
-from miscal.data.periods import PERIODS, period_starts
 from miscal.data.readers.answers import NO_ANSWERS, AnswerColumns, answer_columns
 from miscal.data.readers.class_columns import CONFIDENCE, CORRECT, ClassColumns, find_classes
 from miscal.data.readers.names import find, guess, match, refuse_told, unreserved
@@ -105,7 +105,7 @@ class Asked:
     probability, outcome : str, optional
         Columns; None where they are to be found by their names.
     positive : optional
-        The value of the outcome's column that is the event; None where it is 1, true or yes.
+        The value of the outcome's column that is the event, or a right answer; None where it is 1, true or yes.
     """
 
     kind: Kind
@@ -120,7 +120,7 @@ class Asked:
     def of(cls, *, kind: Kind | None = None, positive: Any = None, **columns: str | None) -> Asked:
         """Tell from the columns of each kind what the probability is of; by default that of an answer.
 
-        `positive` goes with an event and with a judge.
+        `positive` alone is of an event.
 
         Examples
         --------
@@ -139,14 +139,14 @@ class Asked:
             given["positive"] = positive
             kinds = kinds or [EVENT]
         of_columns: Kind = kinds[0] if kinds else ANSWER
-        if len(kinds) > 1 or (positive is not None and of_columns == ANSWER):
+        if len(kinds) > 1:
             raise InputError(
                 "confidence and correct are of an answer; probability and event are of an event; judge and human are "
-                "of a judge; positive goes with an event or a judge; and they do not mix: got "
+                "of a judge; and they do not mix: got "
                 f"{', '.join(f'{name} {value!r}' for name, value in given.items())}"
             )
         alone = set(given) == {"positive"}
-        if kind is not None and given and check_kind(kind) != of_columns and not (alone and kind == JUDGE):
+        if kind is not None and given and check_kind(kind) != of_columns and not alone:
             words = vocabulary(kind)
             raise InputError(
                 f"these are rows of {words.about}, whose columns are named by {' and '.join(words.columns)}; got "
@@ -326,8 +326,8 @@ def with_naming(roles: Roles, table: Table, columns: Columns) -> Roles:
     features, names_only = columns.features, columns.names_only
     # of what a judge is wrong about, every column may tell
     metadata = AUTO if roles.kind == JUDGE and not columns.metadata and features is None else columns.metadata
-    others = (shown_text(table, columns.text), columns.embedding_rows)
-    taken = roles.reserved | {name: "other" for name in others if name is not None}
+    shown = shown_text(table, columns.text)
+    taken = roles.reserved | ({} if shown is None else {shown: "other"})
     if AUTO in (metadata, names_only) and features not in (None, AUTO):
         taken |= dict.fromkeys(match(features, table.columns, taken), "features")
     only = unreserved(table.columns, taken) if names_only == AUTO else split_names(names_only)

@@ -1,9 +1,9 @@
-"""Choose rows of an opened table: find the columns, apply the condition, attach the embeddings."""
+"""Choose rows of an opened table: columns, condition, embeddings; and say what is wrong with rows."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -11,19 +11,141 @@ import numpy as np
 import polars as pl
 
 from miscal.base.arrays import DtypeError, column_of, numeric, row_list, value_list
-from miscal.base.checks import CLIP_TOLERANCE, DROP, check_confidence, check_features, non_finite_rows
+from miscal.base.checks import CLIP_TOLERANCE, DROP, check_confidence, check_features, non_finite_rows, other_unit
 from miscal.base.errors import InputError, MissingColumn, argument
+from miscal.base.precision import chosen_rows, held_rows
 from miscal.base.vocabulary import Kind, vocabulary
 from miscal.data.columns import RowColumns
 from miscal.data.encoders import PlacesAndColumns
 from miscal.data.encoders.kinds import read_dates
-from miscal.data.mapped import chosen_rows, held_rows
-from miscal.data.readers import where as conditions
-from miscal.data.readers.matrix import read_matrix
-from miscal.data.readers.names import find, listed, match, unreserved
-from miscal.data.readers.row_faults import RowFaults, lists_not_finite, words_among_numbers
-from miscal.data.readers.table import Table
+from miscal.data.readers.names import columns_of, find, kept, listed, match, unreserved
+from miscal.data.readers.table import Table, read_matrix
 from miscal.data.splits import MIN_FIT_ROWS
+
+_REMEDY = (
+    f"correct them, or leave such rows out with {argument('on_invalid', 'drop')}, or keep them, with the global map's "
+    "value, "
+    f"with {argument('on_invalid', 'null')}"
+)
+
+_WRITTEN = {
+    r"^\s*-?[\d.,]+\s*%\s*$": "these are percentages: write decimals with a point, no sign, and divide by 100",
+    r"^\s*-?\d*,\d+\s*$": "write decimals with a point in place of the comma",
+}
+"""Numbers in another form, and how to fix them."""
+
+
+@dataclass
+class RowFaults:
+    """What is wrong with which rows; the first fault of a row is its reason.
+
+    Attributes
+    ----------
+    row : int64 array of shape (n,)
+        Row numbers in the source, from 0, for messages.
+    found : list of (str, bool array of shape (n,), str, str)
+        As :meth:`add` takes them.
+    """
+
+    row: np.ndarray
+    found: list[tuple[str, np.ndarray, str, str]] = field(default_factory=list)
+
+    def add(self, name: str, bad: np.ndarray, what: str, reason: str) -> None:
+        """Note rows: what they are in a message about column `name`, and the reason that a row of its own is given."""
+        if bad.any():
+            self.found.append((name, bad, what, reason))
+
+    def any(self) -> np.ndarray:
+        """Rows with a fault, bool (n,)."""
+        return np.logical_or.reduce([bad for _, bad, *_ in self.found]) if self.found else np.zeros(len(self.row), bool)
+
+    def refuse(self, remedy: str = _REMEDY) -> None:
+        """Raise for the first fault."""
+        for name, bad, what, _ in self.found[:1]:
+            raise InputError(
+                f"{name}: {int(bad.sum())} of {len(bad)} values are {what} ({row_list(bad, self.row)}); {remedy}"
+            )
+
+    def reasons(self) -> np.ndarray:
+        """Reason by row, (n,) of str, None where there is no fault."""
+        out = np.full(len(self.row), None, dtype=object)
+        for _, bad, _, reason in reversed(self.found):
+            out[bad] = reason
+        return out
+
+    def counts(self) -> dict[str, int]:
+        """Rows by reason."""
+        left, out = np.full(len(self.row), True), {}
+        for _, bad, _, reason in self.found:
+            own = int((bad & left).sum())
+            if own:
+                out[reason] = own
+            left &= ~bad
+        return out
+
+
+def numbers_in(
+    series: pl.Series, name: str, typed: bool, faults: RowFaults, said: str, *, blanks: bool = False
+) -> np.ndarray:
+    """Read a column as float64, NaN where it holds no number; `blanks` says that these are no faults."""
+    dtype = series.dtype
+    if dtype == pl.String and not typed:
+        return _parse_numbers(series, name, faults, said, blanks=blanks)
+    if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
+        kind = "text" if dtype in (pl.String, pl.Categorical, pl.Enum) else str(dtype)
+        shown = f" ({value_list(series.head(3).to_list())})" if dtype == pl.String else ""
+        if shown and series.str.strip_chars().cast(pl.Float64, strict=False).null_count() < len(series):
+            shown = f" that looks like numbers{shown}: store it as numbers"
+        raise InputError(f"{name} must be numbers; got {kind}{shown}")
+    values = series.cast(pl.Float64).fill_null(np.nan).to_numpy().copy()
+    if not blanks:
+        faults.add(name, np.isnan(values), "missing", f"{said} is missing")
+    return values
+
+
+def _parse_numbers(series: pl.Series, name: str, faults: RowFaults, said: str, *, blanks: bool) -> np.ndarray:
+    # truth values in any case: pandas writes True, R and Excel TRUE
+    text = series.str.strip_chars().str.to_lowercase().replace({"true": "1", "false": "0"})
+    values = text.cast(pl.Float64, strict=False)
+    missing = (series.is_null() | (text == "") | values.is_nan().fill_null(False)).fill_null(True).to_numpy()
+    words = values.is_null().to_numpy() & ~missing
+    if words.sum() > len(words) / 2:
+        raise InputError(words_among_numbers(series, words, name, faults.row))
+    if not blanks:
+        faults.add(name, missing, "missing", f"{said} is missing")
+    faults.add(
+        name, words, f"not numbers, such as {value_list(series.filter(words).to_list())}", f"{said} is no number"
+    )
+    return values.fill_null(np.nan).to_numpy().copy()
+
+
+def words_among_numbers(series: pl.Series, words: np.ndarray, name: str, row: np.ndarray) -> str:
+    """Say which values of a column of text are no numbers, in which rows they stand, and what they are meant for."""
+    held = series.filter(words)
+    meant = next((f"; {remedy}" for form, remedy in _WRITTEN.items() if held.str.contains(form).all()), "")
+    return (
+        f"{name} must be numbers; {int(words.sum())} of {len(series)} values are not: {value_list(held.to_list())} "
+        f"({row_list(words, row)}){meant}"
+    )
+
+
+def lists_not_finite(series: pl.Series) -> np.ndarray:
+    """Rows whose list holds NaN or infinity, bool (n,)."""
+    inner = series.cast(pl.List(pl.Float64)).fill_null([])
+    return inner.list.eval(~pl.element().is_finite().fill_null(False)).list.any().fill_null(False).to_numpy()
+
+
+def refuse_other_unit(name: str, values: np.ndarray, outside: np.ndarray, row: np.ndarray, column: str) -> None:
+    """Refuse a column in another unit as a whole: row by row, those that happen to lie in [0, 1] would be corrected."""
+    if not len(values) or not (other_unit(values) or outside.sum() > len(values) / 2):
+        return
+    remedy = other_unit(values) or f"correct them, or name another column with {argument(column)}"
+    found = f"from {values.min():.6g} to {values.max():.6g}"
+    raise InputError(
+        f"{name} must lie in [0, 1]; got {int(outside.sum())} of {len(outside)} values outside it, {found} "
+        f"({row_list(outside, row)}); {remedy}"
+    )
+
 
 TEXT = "text"
 AUTO = "auto"
@@ -51,9 +173,6 @@ class XSource:
     text : str, optional
         The column x is made from, or which is only shown, if there are embeddings or features.
     notes : tuple of str
-    rows : str, optional
-        The column that says which row of the embeddings belongs to a row of the table; by default they lie in the
-        table's order.
     chosen : tuple of str
         The feature columns that a person named as such; of the others, those that say nothing of a row's kind are left
         out.
@@ -64,13 +183,12 @@ class XSource:
     embeddings: Any = None
     text: str | None = None
     notes: tuple[str, ...] = ()
-    rows: str | None = None
     chosen: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of the table that are needed."""
-        return (*self.features, *(name for name in (self.text, self.rows) if name is not None))
+        return self.features if self.text is None else (*self.features, self.text)
 
     def made_of(self, path: str | None = None) -> str | list[str] | None:
         """Return what x is made of, for people: the file of embeddings at `path`, a column of text, feature columns."""
@@ -120,20 +238,16 @@ def choose_inputs(
 
     Columns of `metadata` are seen beside whatever else x is made of.
     """
-    embeddings, features, text, rows = columns.embeddings, columns.features, columns.text, columns.embedding_rows
+    embeddings, features, text = columns.embeddings, columns.features, columns.text
     if text is not None:
         find(text, table.columns, what="text")
-    if rows is not None:
-        find(rows, table.columns, what="embedding_rows")
-        if embeddings is None and (features is not None or table.embeddings is None):
-            raise InputError("embedding_rows says which row of the embeddings is a row's x: name the embeddings too")
     shown = shown_text(table, text)
     beside: tuple[str, ...] = ()
     if features is not None:
-        passed_over = reserved | {name: role for name, role in ((shown, "text"), (rows, "embedding_rows")) if name}
+        passed_over = reserved | ({} if shown is None else {shown: "text"})
         beside = every_other(table, passed_over) if features == AUTO else match(features, table.columns, passed_over)
     seen = tuple(dict.fromkeys((*beside, *metadata)))
-    known = {"text": shown, "rows": rows, "chosen": () if features == AUTO else beside}
+    known = {"text": shown, "chosen": () if features == AUTO else beside}
     if embeddings is not None:
         return XSource("embeddings", seen, embeddings=embeddings, **known)
     if beside or features == AUTO:
@@ -185,37 +299,21 @@ def every_other(table: HasColumns, reserved: Mapping[str, str]) -> tuple[str, ..
 
 def choose_rows(table: Table, columns: Sequence[str], inputs: XSource, where: str | None) -> TableRows:
     """Read the columns and embeddings needed, and keep the rows that the condition keeps."""
-    asked = conditions.columns_of(where, table.columns) if where is not None else ()
+    asked = columns_of(where, table.columns) if where is not None else ()
     frame = table.load(list(dict.fromkeys([*columns, *inputs.columns, *asked])))
     if len(frame) == 0:
         raise InputError("the data have no rows; give one row per prediction")
     X = None
-    if inputs.rows is None and inputs.embeddings is not None:
+    if inputs.embeddings is not None:
         X = numbers_or_checked(read_matrix(inputs.embeddings))
         refuse_lengths(X.shape, len(frame))
     rows = TableRows(frame, np.arange(len(frame)), X, table.notes + inputs.notes, len(frame))
     if where is not None:
-        keep, note = conditions.kept(where, frame)
+        keep, note = kept(where, frame)
         rows = replace(rows.take(keep), notes=rows.notes + ((note,) if note else ()))
-    if inputs.rows is not None:
-        rows = replace(rows, X=_pick_embeddings(inputs.embeddings, rows, inputs.rows))
     if len(rows.row) == 1:
         raise InputError(f"too few rows: got 1; at least {MIN_FIT_ROWS} are needed, one per prediction")
     return rows if rows.X is None else replace(rows, X=held_rows(rows.X))
-
-
-def _pick_embeddings(embeddings: Any, rows: TableRows, column: str) -> np.ndarray:
-    X = numbers_or_checked(read_matrix(embeddings))
-    _refuse_no_matrix(X.shape)
-    values = numbers(rows, column, label("embedding_rows", column))
-    # NaN, where the number is missing, is outside too
-    outside = ~((values >= 0) & (values < len(X)) & (values == np.floor(values)))
-    if outside.any():
-        raise InputError(
-            f"{label('embedding_rows', column)} must be row numbers of the embeddings, from 0 to {len(X) - 1}; "
-            f"{int(outside.sum())} of {len(values)} are not ({row_list(outside, rows.row)})"
-        )
-    return chosen_rows(X, values.astype(np.int64))
 
 
 def numbers_or_checked(X: Any) -> np.ndarray:
@@ -229,16 +327,8 @@ def refuse_lengths(shape: tuple[int, ...], n: int) -> None:
     if len(shape) != 2 or shape[0] != n:
         raise InputError(
             f"lengths differ: the data have {n} rows, the embeddings have shape {shape}; "
-            f"give one row of embeddings per row of data, in the same order, before any {argument('where')}, or name "
-            "the "
-            f"column that says which row of the embeddings belongs to each ({argument('embedding_rows')})"
+            f"give one row of embeddings per row of data, in the same order, before any {argument('where')}"
         )
-    _refuse_no_matrix(shape)
-
-
-def _refuse_no_matrix(shape: tuple[int, ...]) -> None:
-    if len(shape) != 2:
-        raise InputError(f"the embeddings must be a matrix of shape (m, d); their shape is {shape}")
     if shape[1] == 0:
         raise InputError(f"the embeddings have no columns: their shape is {shape}; give at least one number per row")
 

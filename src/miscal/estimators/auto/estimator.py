@@ -1,8 +1,7 @@
 """The default estimator: a portfolio of logit shifts, stacked out of fold, read out in a learned geometry.
 
-1. A global map g of the confidence: the simplest of identity, temperature and isotonic that the others do not beat
-   by two paired standard errors (with few rows, one is asked of a temperature: :mod:`miscal.calibration.global_map`).
-   Its out-of-fold log-odds are the offset of everything that follows.
+1. A global map g of the confidence: the simplest of identity, shift, Platt and isotonic that the others do not beat
+   (:mod:`miscal.calibration.global_map`). Its out-of-fold log-odds are the offset of everything that follows.
 2. Scores: kernel logistic models over the inputs, alone and crossed with the confidence, boosted trees, and a shift
    for each k-means cluster; of columns with levels, shifts of all levels, shifts and slopes of the groups that stand
    out, and trees that see the columns alone (a table of 2,000 rows with levels does without crossed kernels, trees of
@@ -11,7 +10,8 @@
    (stacked score, confidence, leading components).
 4. The local shift: a learned linear geometry with a kernel readout. With few columns it joins the stack; with many it
    does so only if a first fold finds it worth its cost.
-5. A non-negative stack of their out-of-fold shifts, or a first score alone where that beats a stack with refined ones.
+5. A non-negative stack of their out-of-fold shifts, or a first score alone where that beats a stack with refined ones;
+   and, beside it, pairs of levels that stand out beyond chance.
    If the stack does not beat the global map beyond noise, no local structure is claimed and the global map is returned
    (:mod:`miscal.estimators.auto.stack`). If it does, its shift is taken the more wholly the more units have the
    rarer outcome.
@@ -52,11 +52,13 @@ from miscal.estimators.auto.portfolio import (
     crossfit_first,
     first_prior,
     shifts_of,
+    weighted,
 )
 from miscal.estimators.auto.readout import LocalShift
 from miscal.estimators.auto.ridge import negative_log_likelihood
 from miscal.estimators.auto.settings import AUTO
 from miscal.estimators.auto.shared import SharedInputs, learn_shared
+from miscal.estimators.auto.sparse_effects import GROUPS, PAIRS, settle_pairs
 from miscal.estimators.auto.stack import StructureEvidence, stack_out_of_fold, stack_weights, weigh
 from miscal.estimators.estimate import Correction, FieldEstimate, Unlike
 
@@ -104,7 +106,7 @@ def fit_auto(rows: Triples, *, seed: int = 0, shared: SharedInputs | None = None
         portfolio=portfolio,
         support=find_support(at.inputs.x, landmarks, np.random.default_rng((seed, _SUPPORT))),
         candidates=(*told, *candidates),
-        evidence=fitted.evidence,
+        evidence=replace(fitted.evidence, pairs=portfolio.weighs(PAIRS)),
     )
 
 
@@ -181,11 +183,14 @@ def _combine(
     final = {name: _trust(rows) * w for name, w in final.items()}
     # a first score counts by way of the first stack: its weight in it, times that of the stack
     share = {name: final[FIRST_STACK] * w for name, w in first.items()} | final
+    members, others = ({name: score.member for name, score in own.items()} for own in (fitted.first, later))
+    groups = members.get(GROUPS)
+    if groups is not None and (pairs := settle_pairs(rows, groups, weighted(shifts_of(scores), share))).effects:
+        others[PAIRS], final[PAIRS], structure = pairs, 1.0, True
     weighed = [
         replace(c, weight=float(share[name]), chosen=bool(structure and share[name] > 0)) for name, c in table.items()
     ]
-    members = ({name: score.member for name, score in own.items()} for own in (fitted.first, later))
-    portfolio = Portfolio(next(members), first, fitted.first_scale, next(members), final)
+    portfolio = Portfolio(members, first, fitted.first_scale, others, final)
     return portfolio, (*weighed, replace(stack, chosen=structure and not alone))
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from miscal.base.directions import oriented
+from miscal.base.arrays import oriented
 from miscal.calibration.calibrators import logit
 from miscal.data.triples import InputLayout
 from miscal.estimators.auto.distances import Distances

@@ -241,7 +241,7 @@ def first_scores(rows: LearningRows) -> dict[str, Fit]:
     else:
         narrow, wide = AUTO.many_columns_bandwidths
         recipes = [KernelRecipe(WIDE, wide)]
-        # in a long table with levels they earn nothing beside groups and trees (`benchmarks/ablation.py`)
+        # in a long table with levels they earn nothing beside groups and trees (`benchmarks/notes/answered.md`)
         if not rows.long_table:
             recipes.append(KernelRecipe("kernel of x and confidence, narrow", narrow, "level"))
             recipes.append(KernelRecipe("kernel of x and confidence, wide", wide, "rank"))

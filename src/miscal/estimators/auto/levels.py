@@ -137,7 +137,7 @@ def scores(rows: LearningRows) -> dict[str, Fit]:
     """Shifts of levels, where a column has any.
 
     In a long table they add nothing to the groups that stand out and the trees of columns: without them its log loss
-    left out is the same (`benchmarks/ablation.py`, flights and census).
+    left out is the same (`benchmarks/notes/answered.md`, flights and census).
     """
     serve = rows.at.inputs.codes.shape[1] and not rows.long_table
     return {"shift by level of columns": crossfit_levels} if serve else {}

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from miscal.base.state_folder import under, with_prefix
+from miscal.base.folders import under, with_prefix
 from miscal.calibration.calibrators import CALIBRATORS, Calibrator, logit
 from miscal.estimators.auto.distances import Placed, Support
 from miscal.estimators.auto.inputs import Scaler, ScoreInputs

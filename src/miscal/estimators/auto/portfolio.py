@@ -18,7 +18,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from miscal.base.state_folder import under, with_prefix
+from miscal.base.folders import under, with_prefix
 from miscal.estimators.auto import clusters, few_columns, kernels, levels, sparse_effects, trees
 from miscal.estimators.auto.local import LOCAL, LocalMember, worth_adding
 from miscal.estimators.auto.member import CrossFitted, Fit, LearningRows, Member, Query, State

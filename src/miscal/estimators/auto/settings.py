@@ -48,7 +48,8 @@ class AutoSettings:
     n_folds_of_many: int = 3
 
     # points of a path (of penalties, of rounds) that are no better than the best before the rest are left out: the
-    # out-of-fold loss falls and then rises, and a second such point changed 1 of 18 sets of `benchmarks/ablation.py`
+    # out-of-fold loss falls and then rises, and a second such point changed 1 of 18 sets
+    # (`benchmarks/notes/answered.md`)
     patience: int = 1
 
     # up to so many rows the fits of folds run in threads of one process, where another would take a second to start;
@@ -87,7 +88,7 @@ class AutoSettings:
     # size of a step and rounds tried, by out-of-fold log loss; the second for trees of all inputs of at least so many
     # rows. Half as many rounds of twice the size had a log loss left out higher by 0.0012 with 500 rows, by up to 0.004
     # on a set with 3,000, and by 0.0001, less than its error, with 6,000; of columns of flights it was higher by 0.0004
-    # (`benchmarks/ablation.py`)
+    # (`benchmarks/notes/answered.md`)
     tree_rates: tuple[float, float] = (0.05, 0.1)
     tree_rounds: tuple[tuple[int, ...], tuple[int, ...]] = ((25, 50, 100, 150, 200), (12, 25, 50, 75, 100))
     fast_tree_rows: int = 5_000
@@ -177,12 +178,12 @@ class AutoSettings:
     # dimensions of the learned geometry: noise joins with every further one; set by hand
     dimensions: int = 6
     # batch and rate of Adam; the rate falls by a cosine to 0. The kernel of a batch of 512 stays in the cache: a step
-    # costs a quarter of one of 1,024, with the same log loss left out (`benchmarks/ablation.py`)
+    # costs a quarter of one of 1,024, with the same log loss left out (`benchmarks/notes/answered.md`)
     batch: int = 512
     rate: float = 0.05
     # Adam steps in a fold and in the last fit, with few columns and with many: a wide place starts from a fitted score,
     # and 40 steps from there fitted the rows too closely (log loss left out 0.003 worse than 10, at 2,000 rows). With
-    # few columns twice as many change nothing (`benchmarks/ablation.py`)
+    # few columns twice as many change nothing (`benchmarks/notes/answered.md`)
     fold_steps: tuple[int, int] = (20, 10)
     final_steps: tuple[int, int] = (30, 10)
     # rows whose leave-one-out loss compares starts and ridges, with few columns and with many: a weak signal needs

@@ -18,14 +18,17 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy.special import expit, ndtri
 
 from miscal.estimators.auto.levels import level_sums, of_levels
 from miscal.estimators.auto.member import CrossFitted, Fit, LearningRows, Query, State
 from miscal.estimators.auto.settings import AUTO
+from miscal.estimators.shifts import LEVEL, RIDGE, fit_shifts
 
 Array = NDArray[np.floating]
 Codes = NDArray[np.integer]
+
+GROUPS, PAIRS = "shift and slope of groups that stand out", "shift of pairs beyond chance"
 
 
 @dataclass(frozen=True)
@@ -295,8 +298,39 @@ def crossfit_sparse_effects(rows: LearningRows) -> CrossFitted:
     return CrossFitted(member, shift, {"terms": len(member.effects)})
 
 
+def settle_pairs(rows: LearningRows, member: SparseMember, shift: Array) -> SparseMember:
+    """Fit anew, beside the shift of a stack, those pairs of levels that stand out beyond chance among all pairs.
+
+    A stack has one weight for all effects: it is little known where these are of few rows, and small where folds missed
+    them. Pairs stand out by a standard error that counts units.
+    """
+    learned, unit = LevelledRows.of(rows), np.unique(rows.groups, return_inverse=True)[1]
+    log_odds = learned.start + told_effects(member.effects, learned.codes, learned.sizes, learned.level)
+    information = learned.count * expit(log_odds) * expit(-log_odds)
+    # two sides of every pair of levels of two columns
+    bound = -ndtri(LEVEL / max(1, sum(member.sizes) ** 2 - sum(size**2 for size in member.sizes)))
+    found, inside, ridge = [], [], []
+    for term in (term for term in member.effects if len(term.columns) > 1):
+        group, effects = term.groups(learned.codes, learned.sizes), member.effects[term]
+        known = level_sums(group, information, len(effects))
+        for place in np.flatnonzero(np.abs(effects) * np.sqrt(known) > bound):
+            these = group == place
+            residual = learned.count * (learned.correct - expit(log_odds - effects[place])) * these
+            spread = (np.bincount(unit, residual) ** 2).sum()
+            if abs(residual.sum()) > bound * np.sqrt(spread):
+                found.append((term, place))
+                inside.append(these.astype(np.float64))
+                # information is of so many times fewer units
+                ridge.append(RIDGE * max(1.0, spread / known[place]))
+    settled: Effects = {term: np.zeros(len(member.effects[term])) for term, _ in found}
+    if found:
+        start = learned.start + shift
+        sizes, _ = fit_shifts(np.array(inside), learned.correct, start, learned.count, unit, np.array(ridge))
+        for (term, place), size in zip(found, sizes, strict=True):
+            settled[term][place] = size
+    return SparseMember(member.sizes, settled)
+
+
 def scores(rows: LearningRows) -> dict[str, Fit]:
     """Shifts and slopes of groups that stand out, where a column has levels."""
-    return (
-        {"shift and slope of groups that stand out": crossfit_sparse_effects} if rows.at.inputs.codes.shape[1] else {}
-    )
+    return {GROUPS: crossfit_sparse_effects} if rows.at.inputs.codes.shape[1] else {}

@@ -93,21 +93,24 @@ class StructureEvidence:
         Its standard error (:func:`gain_in_log_loss`).
     score : float
         Of the shift among rows of like confidence, :func:`score_test`.
+    pairs : bool
+        Whether a pair of levels stands out beyond chance among all pairs.
     """
 
     gain: float
     gain_error: float
     score: float
+    pairs: bool = False
 
     @property
     def structure(self) -> bool:
-        """Whether local structure is claimed: a gain beyond noise, or a gain with a score beyond noise.
+        """Whether local structure is claimed: a pair beyond chance, a gain beyond noise, or a gain with such a score.
 
         A score of exactly 0 says that outcome or shift is the same throughout each level of the confidence: what is
         gained all the same, with no noise where all outcomes agree, is the global map's, or the clipping's.
         """
         beyond_noise = self.gain > STANDARD_ERRORS * self.gain_error or self.score > AUTO.least_score
-        return self.gain > 0 and self.score != 0 and beyond_noise
+        return self.pairs or (self.gain > 0 and self.score != 0 and beyond_noise)
 
 
 def weigh(

@@ -293,7 +293,7 @@ def scores(rows: LearningRows) -> dict[str, Fit]:
     Beside an embedding, whose components say little once the columns are known, the latter do without it. They start
     from the confidence itself: the other trees start from the global map, and a stack gains by scores that err
     differently. In a long table, of which both would see the same columns, the latter alone leave the log loss as it
-    is (`benchmarks/ablation.py`, flights and census).
+    is (`benchmarks/notes/answered.md`, flights and census).
     """
     if len(rows) < AUTO.least_tree_rows:
         return {}

@@ -17,9 +17,9 @@ import numpy as np
 import torch
 
 from miscal.base.errors import InputError
+from miscal.base.folders import under, with_prefix
 from miscal.base.folds import named_units
 from miscal.base.precision import LARGEST_SINGLE, merged_columns
-from miscal.base.state_folder import under, with_prefix
 from miscal.base.threads import one_thread
 from miscal.calibration.calibrators import CALIBRATORS
 from miscal.calibration.global_map import held_out_global_map
@@ -27,10 +27,9 @@ from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples
 from miscal.estimators.estimate import Correction, FieldEstimate
 from miscal.estimators.kernel import nearest
-from miscal.estimators.paper.device import device_of
 from miscal.estimators.paper.grid import LAMBDAS, SIGMAS, check_grid, search
-from miscal.estimators.paper.phi import MAX_EPOCHS, PATIENCE, Representation, TrainingData
-from miscal.estimators.paper.readout import SUPPORT, Readout, choose_alpha, range_aware
+from miscal.estimators.paper.phi import MAX_EPOCHS, PATIENCE, Representation, TrainingData, device_of
+from miscal.estimators.paper.readout import Readout, choose_alpha, range_aware
 
 BANK_SIZE = 20_000
 """Most training rows in the bank, a uniform sample."""
@@ -255,9 +254,7 @@ class PaperField:
     def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> PaperField:
         """Rebuild a fitted field from what :meth:`state` returned."""
         # corrections are read where no GPU may be, and should be the same there
-        # models of earlier versions have no such key: they gave rows without support to the global map
-        least = content.get("min_mass", SUPPORT)
-        self = cls(neighbours=content["neighbours"], min_mass=least, device="cpu")
+        self = cls(neighbours=content["neighbours"], min_mass=content["min_mass"], device="cpu")
         self.phi_ = Representation(tuple(content["sizes"]))
         self.phi_.load_state_dict(
             {name: torch.tensor(value) for name, value in under("phi", arrays).items()}, strict=True

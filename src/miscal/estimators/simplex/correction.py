@@ -24,8 +24,8 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax
 
 from miscal.base.errors import InputError
+from miscal.base.folders import under, with_prefix
 from miscal.base.folds import assign_folds, named_units
-from miscal.base.state_folder import under, with_prefix
 from miscal.calibration.global_map import STANDARD_ERRORS, paired_gain
 from miscal.calibration.simplex_maps import (
     SIMPLEX_MAPS,
@@ -36,8 +36,16 @@ from miscal.calibration.simplex_maps import (
 )
 from miscal.data.triples import InputLayout
 from miscal.estimators.auto.member import CrossFitted, State
-from miscal.estimators.simplex.shifts import ClassRows, Floats, Ints, LinearShift, Shift, crossfit_linear
-from miscal.estimators.simplex.trees import TreeShift, crossfit_trees
+from miscal.estimators.simplex.shifts import (
+    ClassRows,
+    Floats,
+    Ints,
+    LinearShift,
+    Shift,
+    TreeShift,
+    crossfit_linear,
+    crossfit_trees,
+)
 
 METHODS = ("auto", "global")
 

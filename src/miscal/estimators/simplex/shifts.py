@@ -1,4 +1,4 @@
-"""Shifts of the log-probabilities of several classes by a regression on the inputs and on the likeliest class.
+"""Shifts of the log-probabilities of several classes: regressed on the inputs and the likeliest class, or trees.
 
 The likeliest class says who is taken for whom: where a model answers cat, the animal may be a dog more often than the
 probability of dog says, and where it answers owl less often, while a map of the probabilities alone gives every row of
@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
-from miscal.base.directions import leading_eigenvectors, oriented
+from miscal.base.arrays import leading_eigenvectors, oriented
 from miscal.calibration.simplex_maps import class_log_losses, softmax_path
 from miscal.data.triples import InputLayout
 from miscal.estimators.auto.member import CrossFitted, State
+from miscal.estimators.auto.trees import written_trees
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -206,3 +207,183 @@ def crossfit_regression(design: Floats, rows: ClassRows) -> Regression:
     best = int(np.argmin(losses))
     (coefficients,) = softmax_path(design, rows.base, rows.code, rows.weight, (_RIDGES[best],))
     return Regression(_RIDGES[best], shifts[best], coefficients)
+
+
+_STEP, _MOST_ROUNDS = 10, 150
+"""Rounds by which trees grow, and at most."""
+
+_LEAVES = 8
+_LEARNING_RATE = 0.15
+_LEAST_ROWS = 20
+_RIDGE = 10.0
+"""Small trees that are drawn to no shift: what is left after a classifier is faint. Not tuned."""
+
+
+_SPLITS = _LEAVES - 1
+
+_LOWEST = np.array([max((bits & -bits).bit_length() - 1, 0) for bits in range(1 << _LEAVES)], dtype=np.intp)
+"""Place of the lowest bit that is set, by the byte."""
+
+_VALUES = 1 << 19
+"""Rows times trees that are looked at in one go: arrays of a few MB."""
+
+
+@dataclass(frozen=True, eq=False)
+class TreeShift:
+    """Boosted trees of at most eight leaves as arrays: T trees, those of each class K places apart.
+
+    A row's leaf is found without walking down the tree (Lucchese et al., QuickScorer, SIGIR 2015): every split that
+    sends the row to the right strikes out the leaves on its left, and of the leaves that remain the leftmost is it.
+
+    Attributes
+    ----------
+    n_classes : int
+    feature : (T, 7) int64
+        Column of each split.
+    threshold : (T, 7) float64
+        Rows at most so large go left; infinite of splits that a tree does not have.
+    remaining : (T, 7) uint8
+        Leaves that are not to the left of the split: a bit for each, that of the leftmost leaf the lowest.
+    value : (T, 8) float64
+        Of the leaves from left to right.
+    """
+
+    kind: ClassVar[str] = "trees"
+
+    n_classes: int
+    feature: NDArray[np.int64]
+    threshold: Floats
+    remaining: NDArray[np.uint8]
+    value: Floats
+
+    @classmethod
+    def of(cls, text: str, n_classes: int) -> Self:
+        """Read LightGBM's text form; an empty text is no tree."""
+        trees = [_arrays(tree) for tree in written_trees(text)]
+        shape = ((-1, _SPLITS), (-1, _SPLITS), (-1, _SPLITS), (-1, _LEAVES))
+        types = (np.int64, np.float64, np.uint8, np.float64)
+        parts = zip(*trees, strict=True) if trees else ((),) * 4
+        return cls(n_classes, *(np.array(one, t).reshape(s) for one, t, s in zip(parts, types, shape, strict=True)))
+
+    def at(self, X: NDArray, base: Floats, raw: Floats) -> Floats:
+        """Shift of each class, (n, K)."""
+        found = np.zeros((len(X), self.n_classes))
+        trees = len(self.value) // self.n_classes
+        step = max(_VALUES // max(trees, 1), 1)
+        for start in range(0, len(X) if trees else 0, step):
+            columns = np.ascontiguousarray(X[start : start + step].T, dtype=np.float64)
+            for k in range(self.n_classes):
+                found[start : start + step, k] = self._sums(columns, slice(k, None, self.n_classes))
+        return found
+
+    def _sums(self, columns: Floats, trees: slice) -> Floats:
+        """Sum the leaves of some trees that rows fall into, from columns (d, n)."""
+        feature, threshold, remaining, value = (
+            one[trees] for one in (self.feature, self.threshold, self.remaining, self.value)
+        )
+        left = np.full((len(value), columns.shape[1]), (1 << _LEAVES) - 1, np.uint8)
+        for split in range(_SPLITS):
+            goes_left = columns[feature[:, split]] <= threshold[:, split, None]
+            left &= np.where(goes_left, np.uint8((1 << _LEAVES) - 1), remaining[:, split, None])
+        return np.take_along_axis(value, _LOWEST[left], axis=1).sum(axis=0)
+
+    def state(self) -> State:
+        """Return the number of classes, and the arrays."""
+        arrays = dict(vars(self))
+        return {"n_classes": arrays.pop("n_classes")}, arrays
+
+    @classmethod
+    def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
+        """Rebuild from `state`."""
+        return cls(int(content["n_classes"]), **arrays)
+
+
+def _arrays(tree: Mapping[str, list]) -> tuple[list[int], list[float], list[int], list[float]]:
+    """Return splits and leaves of a tree as LightGBM writes it."""
+    feature, threshold = tree["split_feature"], tree["threshold"]
+    children = list(zip(tree["left_child"], tree["right_child"], strict=True))
+    leaves, remaining = tree["leaf_value"], [0] * len(children)
+    order: list[int] = []
+
+    def walk(node: int) -> None:
+        # a node is the number of a split, or -1 less that of a leaf
+        if node < 0:
+            order.append(-1 - node)
+            return
+        before = len(order)
+        walk(children[node][0])
+        struck = (1 << len(order)) - (1 << before)
+        remaining[node] = (1 << _LEAVES) - 1 - struck
+        walk(children[node][1])
+
+    walk(0 if children else -1)
+    absent = _SPLITS - len(children)
+    return (
+        feature + [0] * absent,
+        threshold + [np.inf] * absent,
+        remaining + [0] * absent,
+        [leaves[leaf] for leaf in order] + [0.0] * (_LEAVES - len(order)),
+    )
+
+
+def crossfit_trees(rows: ClassRows) -> CrossFitted:
+    """Grow trees out of fold and on all rows, their number chosen by the log loss out of fold."""
+    folds = [rows.folds == k for k in np.unique(rows.folds)]
+    growing = [_Growing(rows, ~inside) for inside in folds]
+    shift = np.zeros_like(rows.base)
+    best, chosen, least, waited = shift, 0, _loss(rows, shift), 0
+    for rounds in range(_STEP, _MOST_ROUNDS + 1, _STEP):
+        shift = shift.copy()
+        for inside, booster in zip(folds, growing, strict=True):
+            shift[inside] = booster.grow(rows.X[inside])
+        loss = _loss(rows, shift)
+        waited = 0 if loss < least else waited + 1
+        if loss < least:
+            best, chosen, least = shift, rounds, loss
+        elif waited == 2:
+            break
+    text = ""
+    if chosen:
+        final = _Growing(rows, np.ones(len(rows), dtype=bool))
+        for _ in range(chosen // _STEP):
+            final.grow(rows.X[:0])
+        text = final.booster.model_to_string()
+    return CrossFitted(TreeShift.of(text, rows.base.shape[1]), best, {"rounds": chosen})
+
+
+def _loss(rows: ClassRows, shift: Floats) -> float:
+    losses = class_log_losses(rows.code, log_softmax(rows.base + shift, axis=1))
+    return float(np.average(losses, weights=rows.weight))
+
+
+class _Growing:
+    """Trees of some rows, a few more at a time."""
+
+    def __init__(self, rows: ClassRows, inside: NDArray[np.bool_]) -> None:
+        import lightgbm
+
+        self._classes = rows.base.shape[1]
+        settings: dict[str, Any] = {
+            "objective": "multiclass", "num_class": self._classes, "num_leaves": _LEAVES, "lambda_l2": _RIDGE,
+            "learning_rate": _LEARNING_RATE, "min_data_in_leaf": _LEAST_ROWS, "seed": rows.seed, "num_threads": 1,
+            "deterministic": True, "force_row_wise": True, "verbosity": -1, "boost_from_average": False,
+            "feature_pre_filter": False, "max_bin": 63,
+        }  # fmt: skip
+        # LightGBM takes the starts of all rows class by class
+        data = lightgbm.Dataset(
+            _columns(rows.X[inside]), rows.code[inside], weight=rows.weight[inside],
+            init_score=rows.base[inside].ravel(order="F"), params=settings, free_raw_data=False,
+        )  # fmt: skip
+        self.booster = lightgbm.Booster(settings, data)
+
+    def grow(self, at: NDArray) -> Floats:
+        """Grow some more trees, and return the shifts of other rows."""
+        for _ in range(_STEP):
+            self.booster.update()
+        if not len(at):
+            return np.zeros((0, self._classes))
+        return self.booster.predict(_columns(at), raw_score=True).reshape(len(at), self._classes)
+
+
+def _columns(X: NDArray) -> NDArray[np.float64]:
+    return np.ascontiguousarray(X, dtype=np.float64)

@@ -29,7 +29,7 @@ from miscal.evidence.conditional import (
     shuffle_variances,
     strata,
 )
-from miscal.evidence.limits.bound import NOTHING_CLAIMED, Bound, Tail, largest_rejected, tail_of
+from miscal.evidence.limits.agreement import NOTHING_CLAIMED, Bound, Tail, largest_rejected, tail_of
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
 
 Floats = NDArray[np.float64]

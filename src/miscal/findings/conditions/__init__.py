@@ -6,9 +6,9 @@ groups is in :mod:`miscal.findings.ledger.groups`.
 """
 
 from miscal.findings.conditions.column_kinds import Cycle, Levels, Missing, Period, Span, Trend, Value
-from miscal.findings.conditions.composition import Alike, Composition, Mixed, Mostly, TermShare, described, phrase
+from miscal.findings.conditions.composition import Alike, Mixed, Mostly, TermShare
 from miscal.findings.conditions.condition import KINDS, TEXT, Condition, Frame, Stored, read_condition
-from miscal.findings.conditions.other_kinds import AnyOf, Both, Cluster, Cut, NoneOf, Several, Term
+from miscal.findings.conditions.other_kinds import AnyOf, Both, Cluster, NoneOf, Several, Term
 
 __all__ = [
     "KINDS",
@@ -17,9 +17,7 @@ __all__ = [
     "AnyOf",
     "Both",
     "Cluster",
-    "Composition",
     "Condition",
-    "Cut",
     "Cycle",
     "Frame",
     "Levels",
@@ -35,7 +33,5 @@ __all__ = [
     "TermShare",
     "Trend",
     "Value",
-    "described",
-    "phrase",
     "read_condition",
 ]

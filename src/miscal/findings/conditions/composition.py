@@ -6,12 +6,10 @@ It says nothing about which rows belong to a group, so new rows are placed by th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
-
-from pydantic import Field
+from typing import Literal
 
 from miscal.base.number_wording import percent
-from miscal.findings.conditions.condition import Condition, Stored
+from miscal.findings.conditions.condition import Stored
 
 
 @dataclass(frozen=True)
@@ -51,11 +49,6 @@ class Mostly:
     def words(self) -> str:
         """``"74 % have subject = law"``."""
         return f"{percent(self.share)} have {self.condition.words}"
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """None beside those of the group: its own condition is the better name."""
-        return ()
 
 
 @dataclass(frozen=True)
@@ -115,35 +108,3 @@ class Mixed:
         """The columns that it speaks of."""
         conditions = [*([] if self.common is None else [self.common]), *(one.condition for one in self.terms)]
         return tuple(dict.fromkeys(column for one in conditions for column in one.columns))
-
-
-Composition = Annotated[Alike | Mostly | Mixed, Field(discriminator="kind")]
-"""What a group is made of."""
-
-
-def described(condition: Condition, made_of: Alike | Mostly | Mixed | None = None) -> str:
-    """Describe a group: its condition, and what it is made of.
-
-    Examples
-    --------
-    >>> from miscal.findings.conditions import read_condition
-    >>> law = read_condition({"kind": "value", "column": "subject", "value": "law", "of": "text"})
-    >>> cluster = read_condition({"kind": "cluster", "n": 120, "scale": 8, "members": [3]})
-    >>> described(cluster, Alike(law, 0.84))
-    'a cluster of 120 similar inputs: subject = law (overlap 84 %)'
-    >>> described(cluster, Mixed(3, law, 0.35))
-    'a cluster of 120 similar inputs, mixed: 3 values of subject, law the most common (35 %)'
-    """
-    if made_of is None:
-        return condition.words
-    if isinstance(made_of, Mostly):
-        return f"{condition.words} ({made_of.words})"
-    return f"{condition.words}{', ' if isinstance(made_of, Mixed) else ': '}{made_of.words}"
-
-
-def phrase(condition: Condition, made_of: Alike | Mostly | Mixed | None = None) -> str:
-    """Name the rows of a group in the middle of a sentence: ``"rows with subject = law"``.
-
-    A mixed group is not described in more words than its condition has.
-    """
-    return f"{condition.phrase}: {made_of.words}" if isinstance(made_of, Alike) else condition.phrase

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import PlainSerializer, PlainValidator, TypeAdapter
 
-from miscal.base.json_values import plain
+from miscal.base.document import plain
 from miscal.findings.enrichment import written_date
 from miscal.findings.input_clusters import InputClusters
 
@@ -31,10 +31,7 @@ class Frame:
     """A table of n rows; what is not there is None.
 
     `columns`, str (n,): text, numbers, booleans or dates, with missing values. `X`, (n, d): inputs, as the encoder of
-    the run makes them. `clusters`: how the run clustered its inputs. `hidden`, float (n,): estimated hidden field,
-    learned from other rows; NaN where there is none. `block`, int (n,): blocks of the rows of the run, in the order in
-    which `hidden` was learned from them; None for new rows. `row`, int (n,): numbers of the rows in the source; None
-    for new rows.
+    the run makes them. `clusters`: how the run clustered its inputs.
 
     Examples
     --------
@@ -49,9 +46,6 @@ class Frame:
     text: Sequence[str] | None = None
     X: np.ndarray | None = None
     clusters: InputClusters | None = None
-    hidden: np.ndarray | None = None
-    block: np.ndarray | None = None
-    row: np.ndarray | None = None
     _codes: dict[int, np.ndarray] = field(default_factory=dict, init=False, repr=False)
 
     def lacks(self, column: str) -> str | None:
@@ -118,6 +112,22 @@ def numbers_of(values: np.ndarray) -> tuple[np.ndarray | None, bool]:
     return None, False
 
 
+def texts_of(values: np.ndarray) -> tuple[list[str], np.ndarray]:
+    """Return the distinct texts of a column, sorted, and the place of each row's, int64 (n,): -1 where missing.
+
+    Examples
+    --------
+    >>> texts_of(np.array(["b", None, "a", "b"], object))[1].tolist()
+    [1, -1, 0, 1]
+    """
+    texts = values.tolist()
+    written = {value: None if _missing(value) else str(value) for value in dict.fromkeys(texts)}
+    distinct = sorted({text for text in written.values() if text is not None})
+    place: dict[str | None, int] = {text: k for k, text in enumerate(distinct)} | {None: -1}
+    codes = {value: place[text] for value, text in written.items()}
+    return distinct, np.fromiter(map(codes.__getitem__, texts), np.int64, len(texts))
+
+
 def _missing(value: Any) -> bool:
     return value is None or value != value  # NaN and NaT are unequal to themselves
 
@@ -170,12 +180,9 @@ class Condition(ABC):
     """What the rows of a group have in common. Every kind is a frozen dataclass; equal values are equal groups.
 
     Its fields are what its JSON holds: text, numbers, tuples of these, and other conditions (``Stored``).
-
-    `on_field`: whether the estimated hidden field says which rows belong to it.
     """
 
     kind: ClassVar[str]
-    on_field: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
         """Register a kind by its name."""
@@ -212,6 +219,11 @@ class Condition(ABC):
     def words(self) -> str:
         """What its rows have in common, in words."""
         return "".join(self.wording)
+
+    @property
+    def description(self) -> str:
+        """What its rows have in common, in words, and what they are made of where that is known."""
+        return self.words
 
     @property
     def phrase(self) -> str:

@@ -1,13 +1,14 @@
-"""Kinds of conditions on texts and inputs, on the estimated field, and on several conditions together."""
+"""Kinds of conditions on texts and inputs, and on several conditions together."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from dataclasses import dataclass, field
+from typing import Annotated, ClassVar
 
 import numpy as np
+from pydantic import Field
 
-from miscal.base.number_wording import percent
+from miscal.findings.conditions.composition import Alike, Mixed, Mostly
 from miscal.findings.conditions.condition import TEXT, Condition, Frame, Mask, Stored, Wording
 
 
@@ -15,7 +16,7 @@ from miscal.findings.conditions.condition import TEXT, Condition, Frame, Mask, S
 class Term(Condition):
     """The rows whose text has a term, in any case: ``'"court" in the text'``.
 
-    `term` is in lower case.
+    `term` is in lower case. `made_of`: what most of them are, where the run found that; no part of its identity.
 
     Examples
     --------
@@ -26,10 +27,15 @@ class Term(Condition):
     kind: ClassVar[str] = "term"
     columns: ClassVar[tuple[str, ...]] = (TEXT,)
     term: str
+    made_of: Mostly | None = field(default=None, compare=False)
 
     @property
     def wording(self) -> Wording:
         return Wording("", f'"{self.term}"', " in the text")
+
+    @property
+    def description(self) -> str:
+        return self.words if self.made_of is None else f"{self.words} ({self.made_of.words})"
 
     def lacks(self, frame: Frame) -> str | None:
         return "the rows have no texts" if frame.text is None else None
@@ -46,7 +52,17 @@ class Cluster(Condition):
     """The rows whose inputs lie nearest to some centres that the run stored: ``"a cluster of 120 similar inputs"``.
 
     It holds `n` rows of the run: those of the centres `members`, from 0, of `scale` centres
-    (:class:`~miscal.findings.input_clusters.InputClusters`).
+    (:class:`~miscal.findings.input_clusters.InputClusters`). `made_of`: what they are, where the run described it; no
+    part of its identity.
+
+    Examples
+    --------
+    >>> from miscal.findings.conditions.column_kinds import Value
+    >>> law = Value("subject", "law", "text")
+    >>> Cluster(120, 8, (3,), Alike(law, 0.84)).description
+    'a cluster of 120 similar inputs: subject = law (overlap 84 %)'
+    >>> Cluster(120, 8, (3,), Mixed(3, law, 0.35)).description
+    'a cluster of 120 similar inputs, mixed: 3 values of subject, law the most common (35 %)'
     """
 
     kind: ClassVar[str] = "cluster"
@@ -54,14 +70,19 @@ class Cluster(Condition):
     n: int
     scale: int
     members: tuple[int, ...]
+    made_of: Annotated[Alike | Mixed, Field(discriminator="kind")] | None = field(default=None, compare=False)
 
     @property
     def wording(self) -> Wording:
         return Wording("", f"a cluster of {self.n:,} similar inputs")
 
     @property
+    def description(self) -> str:
+        return f"{self.words}, {self.made_of.words}" if isinstance(self.made_of, Mixed) else self.phrase
+
+    @property
     def phrase(self) -> str:
-        return self.words
+        return f"{self.words}: {self.made_of.words}" if isinstance(self.made_of, Alike) else self.words
 
     def lacks(self, frame: Frame) -> str | None:
         if frame.X is None:
@@ -72,53 +93,6 @@ class Cluster(Condition):
 
     def rows(self, frame: Frame) -> Mask:
         return np.isin(frame.cluster_of(self.scale), self.members)
-
-
-@dataclass(frozen=True)
-class Cut(Condition):
-    """The rows at one end of the hidden field: ``"the 10 % of rows with the lowest estimated hidden residual"``.
-
-    `share` is of the rows of each block of the run. New rows, whose hidden field the saved model estimates, are at most
-    `bound` (or at least, at the highest end): the quantile of the honest hidden field of the run. Of the rows of the
-    run, `blocks` has the number of each block that was judged, and its own bound; `drawn` are those at the bound of
-    their block that belong to the cut, for of rows with one value some were drawn.
-
-    Examples
-    --------
-    >>> worst = Cut("lowest", 0.1, -0.2, ((1, -0.25),), (7,))
-    >>> worst.rows(Frame(3, hidden=np.array([-0.3, -0.2, 0.1]))).tolist()
-    [True, True, False]
-    """
-
-    kind: ClassVar[str] = "cut"
-    columns: ClassVar[tuple[str, ...]] = ()
-    on_field: ClassVar[bool] = True
-    end: Literal["lowest", "highest"]
-    share: float
-    bound: float
-    blocks: tuple[tuple[int, float], ...]
-    drawn: tuple[int, ...]
-
-    @property
-    def wording(self) -> Wording:
-        return Wording("", f"the {percent(self.share)} of rows with the {self.end} estimated hidden residual")
-
-    @property
-    def phrase(self) -> str:
-        return self.words
-
-    def lacks(self, frame: Frame) -> str | None:
-        return "the hidden residual of the rows is not estimated" if frame.hidden is None else None
-
-    def rows(self, frame: Frame) -> Mask:
-        side = 1 if self.end == "lowest" else -1
-        hidden = side * frame.hidden
-        if frame.block is None or frame.row is None:
-            return hidden <= side * self.bound
-        inside = np.isin(frame.row, self.drawn)
-        for block, bound in self.blocks:
-            inside |= (frame.block == block) & (hidden < side * bound)
-        return inside
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from scipy.stats import rankdata
 
 from miscal.findings.conditions import Condition, Cycle, Levels, Period, Span, Trend
 from miscal.findings.conditions.column_kinds import DAYS, MONTHS, PARTS, part_of
-from miscal.findings.conditions.condition import numbers_of, written
+from miscal.findings.conditions.condition import numbers_of, texts_of, written
 
 _MOVED = 0.0075
 """Share of the rows by which an end may move from its quantile to a round number: 0.3 of a bin of 2.5 %."""
@@ -186,11 +186,18 @@ def spans(count: int, narrow: float, widest: float) -> Iterator[tuple[int, int]]
                 yield first, after - 1
 
 
-def stretches(column: str, values: np.ndarray, few: int, count: np.ndarray | None = None) -> Iterator[Stretch]:
+def stretches(
+    column: str,
+    values: np.ndarray,
+    few: int,
+    count: np.ndarray | None = None,
+    texts: tuple[list[str], np.ndarray] | None = None,
+) -> Iterator[Stretch]:
     """Yield the stretches of two and more neighbouring values of a column, up to half of the rows.
 
     `values`, (n,): text, numbers or dates. `few`: distinct numbers up to which stretches go from value to value; of
-    more, those alone that pass the end. `count`, (n,): how many rows each stands for.
+    more, those alone that pass the end. `count`, (n,): how many rows each stands for. `texts`: what :func:`texts_of`
+    returns, where it is known.
 
     Examples
     --------
@@ -204,7 +211,7 @@ def stretches(column: str, values: np.ndarray, few: int, count: np.ndarray | Non
         return
     count = np.ones(len(values)) if count is None else count
     # the complement of a stretch of more than half of the rows is a candidate
-    every = _of_levels(column, values) if numbers is None else _of_numbers(column, numbers, few)
+    every = _of_levels(column, *(texts or texts_of(values))) if numbers is None else _of_numbers(column, numbers, few)
     yield from ((one, inside) for one, inside in every if 2 * count @ inside <= count.sum())
 
 
@@ -243,15 +250,13 @@ def _of_numbers(column: str, numbers: np.ndarray, few: int) -> Iterator[Stretch]
         yield from _passing_the_end(column, [written(value, False) for value in distinct], places)
 
 
-def _of_levels(column: str, values: np.ndarray) -> Iterator[Stretch]:
-    missing = np.array([value is None or value != value for value in values], bool)
-    text = np.where(missing, "", values.astype(str))
-    distinct = np.unique(text[~missing])
-    levels, rounds = order_levels(distinct.tolist())
+def _of_levels(column: str, distinct: list[str], codes: np.ndarray) -> Iterator[Stretch]:
+    levels, rounds = order_levels(distinct)
     if len(levels) < _LEAST_LEVELS:
         return
     place = {level: place for place, level in enumerate(levels)}
-    places = np.array([-1 if gone else place[one] for one, gone in zip(text.tolist(), missing, strict=True)])
+    # of a missing value the last one
+    places = np.array([*(place[one] for one in distinct), -1])[codes]
     for first, length in _runs(len(levels)):
         inside = (places >= first) & (places < first + length)
         yield Levels(column, tuple(levels[first : first + length])), inside

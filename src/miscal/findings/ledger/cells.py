@@ -14,6 +14,7 @@ import polars as pl
 from scipy.sparse import csc_array
 from scipy.special import ndtri
 
+from miscal.base.progress import with_progress
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.pairs import pair_scores
 from miscal.calibration.survey_design import PAIRS_SEEN, SurveyDesign
@@ -105,7 +106,8 @@ class CellTable:
         for cut in plan.cuts:
             self._add(parts, (cut,), cut.coarser)
         self.pairs, self.small = 0, []
-        asked = [(*self._promising(cuts), cuts) for cuts in plan.pairs]
+        looked_at = ((*self._promising(cuts), cuts) for cuts in plan.pairs)
+        asked = [*with_progress(looked_at, [1] * len(plan.pairs))]
         least = -ndtri(settings.significance * (1 - settings.value_share) / max(1, self.pairs) / 2) - 1
         promising = sorted((one for one in asked if one[0] >= least), key=lambda one: -one[0])
         for _, z, cuts in promising[:MOST_PAIRS]:

@@ -73,7 +73,9 @@ def clusters_of(
             if least <= size <= n // 2:
                 rows = np.isin(np.arange(scale), members)[codes]
                 condition, inside = Cluster(size, scale, tuple(sorted(members))), np.flatnonzero(rows)
-                far = ((points[inside] - points[inside].mean(0)) ** 2).sum(1)
+                apart = points[inside]
+                apart -= apart.mean(0)
+                far = np.einsum("ij,ij->i", apart, apart)
                 nearest = np.flatnonzero(far <= np.partition(far, 1)[1]) if size > 1 else np.array([0])
                 typical = tuple(inside[nearest[np.argsort(far[nearest], kind="stable")[:2]]].tolist())
                 found.setdefault(np.packbits(rows).tobytes(), ClusterRows(condition, rows, typical))

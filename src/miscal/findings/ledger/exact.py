@@ -109,8 +109,12 @@ class Strata:
         scatter, mass, total = np.zeros(self.many), self.mass, self.total
         scatter[self.stratum] = self.scatter
         first = columns.squared_sums(self.scatter * self.squared)
-        second = columns.products(self.stratum, self.squared, mass, 2 * scatter / total)
-        second -= columns.products(self.stratum, mass, mass, scatter * self.squares / total**2)
+        of_both, of_mass = 2 * scatter / total, scatter * self.squares / total**2
+        if np.array_equal(self.squared, mass):  # all count alike
+            second = columns.products(self.stratum, mass, mass, of_both - of_mass)
+        else:
+            second = columns.products(self.stratum, self.squared, mass, of_both)
+            second -= columns.products(self.stratum, mass, mass, of_mass)
         return np.maximum(first - second, 0.0)
 
 
@@ -151,7 +155,8 @@ def _cut(confidence: np.ndarray, rows: int, rng: np.random.Generator) -> np.ndar
     shared = stated & (stated.all() | (counts >= rows))
     # a new run of rows starts with each such number, and after it
     run = np.cumsum(shared | np.r_[False, shared[:-1]])[value]
-    order = np.lexsort((rng.random(len(confidence)), confidence))
+    # the place of a value and a number below 1 as one key, which sorts ten times as fast as two
+    order = np.argsort(value + rng.random(len(confidence)))
     _, start, size = np.unique(run[order], return_index=True, return_counts=True)
     pieces = np.maximum(1, size // rows)
     place = np.arange(len(order)) - np.repeat(start, size)

@@ -56,14 +56,12 @@ def frame_of_rows(
     *,
     text: Sequence[str] | None = None,
     clusters: InputClusters | None = None,
-    hidden: np.ndarray | None = None,
 ) -> Frame:
     """Put together what findings ask of rows.
 
     `metadata`, str (n,). `X`, (n, d): inputs, as the encoder makes them. `encoder`: what made X, and can tell the
     columns of a table from it; None for arrays. `text`: texts whose terms findings may name. `clusters`: how the run
-    clustered its inputs. `hidden`, (n,): estimated hidden field, learned from other rows. Returns columns that are
-    inputs have the values that the model sees.
+    clustered its inputs. Columns that are inputs have the values that the model sees.
 
     Examples
     --------
@@ -72,4 +70,4 @@ def frame_of_rows(
     """
     places = X if encoder is None else X[:, : encoder.layout.places]
     columns = with_features(metadata, X, encoder)
-    return Frame(len(X), columns, text=text, X=places, clusters=clusters, hidden=hidden)
+    return Frame(len(X), columns, text=text, X=places, clusters=clusters)

@@ -15,7 +15,7 @@ from scipy.sparse import csc_array
 
 from miscal.base.number_wording import percent
 from miscal.findings.conditions import Both, Condition, Missing, NoneOf, Term, Value
-from miscal.findings.conditions.condition import numbers_of, written
+from miscal.findings.conditions.condition import numbers_of, texts_of, written
 from miscal.findings.ledger.bins import Bins, TrendRows, bins_of, spans, stretches, trend_of
 from miscal.findings.ledger.clusters import ClusterRows
 from miscal.findings.ledger.coded import CodedColumns
@@ -159,7 +159,8 @@ def named_groups(
     for part in cells:
         if part.column in bins:
             found.add_intervals(bins[part.column])
-        found.add_all(INTERVAL, stretches(part.column, columns[part.column], settings.few_values))
+        texts = [one.value for one in part.cells if isinstance(one, Value)], part.codes
+        found.add_all(INTERVAL, stretches(part.column, columns[part.column], settings.few_values, texts=texts))
     found.columns = cells
     found.add_trends(columns)
     numbers = {name: numbers_of(columns[name])[0] for name, wide in bins.items() if not wide.date}
@@ -420,14 +421,11 @@ def _cells(name: str, values: np.ndarray, settings: LedgerSettings) -> tuple[Col
 
 
 def _text_cells(name: str, values: np.ndarray, settings: LedgerSettings) -> ColumnGroups | None:
-    missing = np.array([value is None or value != value for value in values], bool)
-    written = np.where(missing, "", values.astype(str))
-    distinct, codes = np.unique(written[~missing], return_inverse=True)
-    if len(distinct) > settings.identifier_share * max(1, (~missing).sum()):
+    distinct, codes = texts_of(values)
+    if len(distinct) > settings.identifier_share * max(1, (codes >= 0).sum()):
         return None
-    every = np.full(len(values), len(distinct))
-    every[~missing] = codes
-    return ColumnGroups(name, (*(Value(name, str(value), "text") for value in distinct), Missing(name)), every)
+    cells = (*(Value(name, value, "text") for value in distinct), Missing(name))
+    return ColumnGroups(name, cells, np.where(codes < 0, len(distinct), codes))
 
 
 def _common(part: ColumnGroups, count: np.ndarray, least: int) -> ColumnGroups:

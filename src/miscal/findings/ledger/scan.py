@@ -29,12 +29,6 @@ Where rows hang together (:mod:`miscal.calibration.survey_design`), every candid
 root of its own design effect. Where row i counts for w_i, the sum is of w_i times the difference of e_i from the
 weighted mean of its stratum, so that a factor w_i (g_i - weighted mean of g in the stratum) of e_i stands in place of
 the centred indicator; the exact law stays that of the rows themselves, for it is of the same hypothesis.
-
-On request the cut is that of Benjamini and Hochberg (1995) with the same weights (Genovese, Roeder and Wasserman,
-2006): with R candidates rejected at the first step, each has R times Bonferroni's share. The expected share of false
-ones among these R is then at most the level where the statistics are independent or positively dependent, and close to
-it for two-sided normal statistics of any correlation (Reiner-Benaim, 2007). The findings are chosen among them, or
-among what becomes as clear given those.
 """
 
 from __future__ import annotations
@@ -68,7 +62,7 @@ from miscal.findings.ledger.groups import (
     Groups,
     error_shares,
 )
-from miscal.findings.ledger.settings import FDR, LEDGER_DEFAULTS, LedgerSettings
+from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.sizes import (
     UNDEFINED,
     GroupTest,
@@ -141,7 +135,6 @@ class _Scan(Candidates):
 
     def choose(self) -> None:
         """Find groups one after the other."""
-        share = self.cut_shares
         least = self.least_scores
         refused, alone = np.zeros(len(self.groups), bool), self.by_themselves
         while len(self.found) < self.settings.max_findings:
@@ -155,7 +148,7 @@ class _Scan(Candidates):
                 return
             best, aliases = self._named(strongest, z)
             p_value = self._p_value(best, float(z[best]))
-            adjusted = min(1.0, float(p_value / share[best]))
+            adjusted = min(1.0, float(p_value / self.share[best]))
             if adjusted > self.settings.significance:
                 # the normal law was too sure of it: the next strongest is tried, and this one again given that
                 refused[best] = True
@@ -201,31 +194,29 @@ class _Scan(Candidates):
     def alone(self) -> list[TestedGroup]:
         """List values and bins of columns that were not chosen, but are beyond the cut by themselves."""
         z, given = self.by_themselves, self._given_chosen()
-        share, significance = self.cut_shares, self.settings.significance
+        significance = self.settings.significance
         asked = self.values.copy()
         asked[value_cells(self.groups)], asked[self.chosen] = True, False
         found = []
         for group in np.flatnonzero(asked & (np.abs(z) >= self.least_scores)):
             p_value = self._p_value(group, float(z[group]), given=())
-            adjusted = min(1.0, float(p_value / share[group]))
+            adjusted = min(1.0, float(p_value / self.share[group]))
             if adjusted <= significance:
-                known = self.table.joined
-                left = self._p_value(group, float(given[group])) if known else float(2 * ndtr(-abs(given[group])))
                 # the finding that alone leaves least of it in its direction
                 sign = float(np.sign(self.total[group]))
                 left_by = [self._left(group, k, sign) for k in range(len(self.chosen))]
+                conditional = UNDEFINED
+                if self.table.joined:
+                    left = self._p_value(group, float(given[group]))
+                    conditional = self._size(group, standard_score(left, given[group]), self.chosen)
                 value = TestedGroup(
                     group=int(group),
                     z=float(z[group]),
                     p_value=p_value,
                     p_adjusted=adjusted,
                     level=float(significance * self.share[group]),
-                    conditional=self._size(group, standard_score(left, given[group]), self.chosen)
-                    if known
-                    else UNDEFINED,
+                    conditional=conditional,
                     own=self._size(group, standard_score(p_value, z[group])),
-                    # what is left in the other direction is nothing that the findings leave to explain
-                    p_given=left if given[group] * z[group] > 0 else 1.0,
                     by=left_by.index(min(left_by)) if left_by else None,
                 )
                 found.append(value)
@@ -298,21 +289,9 @@ class _Scan(Candidates):
         return not self.described[group]
 
     @cached_property
-    def cut_shares(self) -> np.ndarray:
-        """Share of the error that a candidate is cut at: its own, or with FDR that of all rejected first."""
-        if self.settings.adjustment != FDR:
-            return self.share
-        p_values, z = np.ones(len(self.total)), self.by_themselves
-        for group in np.flatnonzero(self.usable):
-            p_values[group] = self._p_value(group, z[group], given=())
-        weighted = np.sort(p_values / self.share)
-        below = np.flatnonzero(weighted <= self.settings.significance * np.arange(1, len(weighted) + 1))
-        return self.share * (int(below[-1]) + 1 if len(below) else 1)
-
-    @cached_property
     def least_scores(self) -> np.ndarray:
         """Standard score from which a candidate is beyond its cut, (m,)."""
-        return -ndtri(self.settings.significance * self.cut_shares / 2)
+        return -ndtri(self.settings.significance * self.share / 2)
 
     @cached_property
     def by_themselves(self) -> np.ndarray:
@@ -340,8 +319,9 @@ class _Scan(Candidates):
             return trend_size(rows, splits[0].inside, lower, column, test)
         if given is not None:
             return size(test, rows.expected, direction=strata.centred(left))
-        mass = rows.mass * left
-        return size(test, rows.expected, direction=self._wide(rows, strata).centred(left), measured=mass / mass.sum())
+        # a group's gain is its others' loss, as E[h | f] = 0: a shift of log-odds alone gives the two unequal parts
+        measured = test.factors / float(rows.mass @ left)
+        return size(test, rows.expected, direction=self._wide(rows, strata).centred(left), measured=measured)
 
     def _wide(self, rows: LabelledRows, strata: Strata) -> Strata:
         """Strata in which a row of a group is no sizeable part of all rows of its confidence."""

@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 from miscal.evidence.settings import SIGNIFICANCE
 
-FAMILY_WISE, FDR = "family-wise", "fdr"
-
 
 @dataclass(frozen=True)
 class LedgerSettings:
@@ -19,9 +17,6 @@ class LedgerSettings:
 
     significance: float = SIGNIFICANCE
     """Family-wise error of the whole ledger: the share of tables with nothing hidden in which it may name anything."""
-    adjustment: str = FAMILY_WISE
-    """``"family-wise"``, or ``"fdr"``: `significance` is then the expected share of false ones among the candidates
-    rejected, of which the findings are a condensation. It finds more where much is hidden, and promises less."""
     value_share: float = 0.77
     """Share of the error of named groups that values and trends of columns get; the others, of which there are many
     more, have the rest. With the next two, a value is cut at 0.1 standard errors more than in a scan of values
@@ -31,19 +26,14 @@ class LedgerSettings:
     cluster_share_of_error: float = 0.1
     """Share of the error that clusters of inputs get where there are named groups too; at 0.1 the cut of a named group
     rises by 0.03 standard errors. Not tuned."""
-    cut_share_of_error: float = 0.1
-    """Share of the error kept for cuts on the estimated hidden field, where they are judged. Not tuned."""
     stratum_rows: int = 32
     """Rows of a stratum: a wide one leaves more of the group's variance, a narrow one follows f better. Tables of fewer
     than 3,000 rows had 8, and values a smaller share of the error: of 100 values of a tenth of 1,000 rows, 68 were
-    named, now 80, by a plain scan of values 83 (``benchmarks/ledger_power.py``); where nothing is hidden, 5 % still
-    hold (``benchmarks/ledger_nulls.py``)."""
+    named, now 80, by a plain scan of values 83 (``benchmarks/small.py``); where nothing is hidden, 5 % still
+    hold (``benchmarks/nothing.py``)."""
     few_rows: int = 3_000
     stratum_rows_of_few: int = 8
-    """Cuts, and models beside each other, have narrower strata below so many rows: not compared with wide ones."""
-    exact_stratum_rows: int = 8
-    """Rows of a stratum of the exact test of a cut, which takes chances within one as equal: at 32 a saturated
-    confidence varies too much. Groups are tested by unequal chances, in strata of the widths above."""
+    """Models beside each other have narrower strata below so many rows: not compared with wide ones."""
     exact_below: float = 1e-3
     """Normal p-value below which the exact one is computed: it costs a convolution per stratum."""
     largest_exact_variance: float = 400.0
@@ -83,10 +73,6 @@ class LedgerSettings:
     """Principal components in which inputs are clustered: more hold finer topics and more noise. Not tuned."""
     cluster_sample: int = 20_000
     """Rows that components and centres are learned from: more cost time in proportion and move no centre."""
-    cuts: tuple[float, ...] = (0.1, 0.2)
-    """Shares of the rows, at either end of the estimated hidden field, that are judged as groups."""
-    block_rows: int = 50
-    """Fewest rows of a block in which a cut is judged."""
     described_overlap: float = 0.6
     """Jaccard index of rows from which named groups describe a found one; below, it is called mixed. At 0.6 of two
     groups of equal size, each holds three quarters of the other."""

@@ -1,6 +1,6 @@
 """How much more often a group is right: its mean hidden residual, and the size that its test as a finding is about.
 
-The scan and the cuts test a group by a weighted sum of residuals, T = sum_i a_i (y_i - E[y | f_i]). The factors a are
+The scan tests a group by a weighted sum of residuals, T = sum_i a_i (y_i - E[y | f_i]). The factors a are
 the group's indicator less its mean among rows of near-equal confidence, less what the findings above explain of it. The
 size, theta, is the mean difference in the chance of being right between the rows of the group and other rows of equal
 confidence that belong to the same findings above. Its interval holds exactly those values that the same test, at the
@@ -39,23 +39,26 @@ _FARTHEST = 15.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tested:
-    """How a group was tested that differs from rows of equal confidence.
+class TestedGroup:
+    """A candidate that is beyond the cut: two-sided, given the groups chosen before it, or by itself.
 
+    `group`: its place among the groups. `aliases`: others of nearly the same rows.
+    `by`: of one that was not chosen: place, among those chosen, of the one that alone accounts for most of it.
     `z`: standard score; negative where less often right.
-    `p_value, p_adjusted`: given the groups above it; and adjusted for all candidates.
-    `level`: its share of the family-wise error, whatever the adjustment: the level of the interval of `hidden`.
+    `p_value, p_adjusted`: of its test; and adjusted for all candidates.
+    `level`: its share of the family-wise error: the level of the interval of `hidden`.
     `conditional`: how much more often its rows are right than other rows of equal confidence in the same groups above
         it.
-    `own`: its size by itself, with the interval that inverts its test by itself: of a group, of the mean hidden
-        residual of its rows.
+    `own`: its size by itself, with the interval that inverts its test by itself: of the mean hidden residual of its
+        rows, or of the ends of a trend.
     `needs`: where the interval of `own` holds 0: place, among the findings, of the one above it that shows it most.
     `shrinkage`: what part of a size is left once the choice is allowed for (:func:`shrinkage`); 1 for what was not
         chosen.
-    `p_given`: of a value that is accounted for: its p-value given the groups chosen, while the others are by itself; 1
-        where what they leave points in the other direction.
     """
 
+    group: int
+    aliases: tuple[int, ...] = ()
+    by: int | None = None
     z: float
     p_value: float
     p_adjusted: float
@@ -64,20 +67,6 @@ class Tested:
     own: Measure = UNDEFINED
     needs: int | None = None
     shrinkage: float = 1.0
-    p_given: float | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class TestedGroup(Tested):
-    """A candidate that is beyond the cut: two-sided, given the groups chosen before it, or by itself.
-
-    `group` is its place among the groups; `aliases` are others of nearly the same rows. `by`, of one that was not
-    chosen, is the place, among those chosen, of the one that alone accounts for most of it.
-    """
-
-    group: int
-    aliases: tuple[int, ...] = ()
-    by: int | None = None
 
 
 @dataclass(frozen=True)
@@ -85,7 +74,7 @@ class Scanned:
     """What a scan found.
 
     `chosen` are in the order of choice. `alone` are values and bins of columns that are beyond the cut by themselves
-    and were not chosen, the strongest first, with `p_given` and `by`. `by_rows` is how many more candidates are beyond
+    and were not chosen, the strongest first, with `by`. `by_rows` is how many more candidates are beyond
     the cut by themselves where units are not counted, but rows.
     """
 
@@ -111,19 +100,17 @@ class GroupTest:
     squares: np.ndarray | None = None
 
 
-def standard_score(p_value: float, sign: float, *, sides: int = 2) -> float:
-    """Return the standard score that has a p-value.
+def standard_score(p_value: float, sign: float) -> float:
+    """Return the standard score that has a two-sided p-value.
 
     Examples
     --------
-    >>> round(standard_score(0.05, -1), 2), round(standard_score(0.05, 1, sides=1), 2)
-    (-1.96, 1.64)
-    >>> round(standard_score(0.0, -1), 1)
-    -37.5
+    >>> round(standard_score(0.05, -1), 2), round(standard_score(0.0, -1), 1)
+    (-1.96, -37.5)
     """
     # a p-value of 0 is one too small for a double
     p_value = max(p_value, float(np.finfo(np.float64).tiny))
-    return float(np.copysign(ndtri(1 - p_value / sides) if p_value > 1e-9 else -ndtri(p_value / sides), sign))
+    return float(np.copysign(ndtri(1 - p_value / 2) if p_value > 1e-9 else -ndtri(p_value / 2), sign))
 
 
 def size(
@@ -330,33 +317,6 @@ def left_by(corrected: LabelledRows | None, inside: np.ndarray, level: float) ->
     True
     """
     return Measure(value=None) if corrected is None else hidden_size(corrected.take(inside), level)
-
-
-def left_between(corrected: LabelledRows, lower: np.ndarray, upper: np.ndarray, level: float) -> Measure:
-    """Return the hidden residual that a correction leaves of some rows, less that of others.
-
-    `corrected`: rows after a correction. `lower, upper`, bool (n,): which of them are compared, apart and neither
-    empty: `upper` less `lower`. `level`: how often the interval may miss. The result is in [-2, 2], with the interval
-    of two independent means (the square-and-add method of Zou and Donner, 2008).
-
-    Examples
-    --------
-    >>> half, first = np.full(200, 0.5), np.arange(200) < 100
-    >>> rows = LabelledRows(np.repeat([1.0, 0.0, 1.0, 0.0], [60, 40, 40, 60]), half, half)
-    >>> round(left_between(rows, first, ~first, 0.05).value, 2)
-    -0.2
-    """
-    below, above = (hidden_size(corrected.take(part), level) for part in (lower, upper))
-    value = (above.value or 0.0) - (below.value or 0.0)
-    (low_end, low_top), (high_end, high_top) = (_reach(one) for one in (below, above))
-    return Measure(value=value, interval=(value - np.hypot(high_end, low_top), value + np.hypot(high_top, low_end)))
-
-
-def _reach(size: Measure) -> tuple[float, float]:
-    """How far the interval of a size reaches down and up from it."""
-    low, high = size.interval or (None, None)
-    value = size.value or 0.0
-    return value - (value if low is None else low), (value if high is None else high) - value
 
 
 def hidden_interval(

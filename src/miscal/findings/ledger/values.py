@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from pydantic import FiniteFloat, NonNegativeInt
 
-from miscal.base.document import Measure, Part, Text
-from miscal.base.json_values import clean_text
+from miscal.base.document import Measure, Part, Text, clean_text
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import average
 from miscal.findings.conditions import Condition, Stored, Value

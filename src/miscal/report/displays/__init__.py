@@ -3,8 +3,7 @@
 matplotlib is imported when something is drawn, and not before; ``pip install "miscal[plot]"`` brings it.
 """
 
-from miscal.report.displays.findings import FindingsDisplay
-from miscal.report.displays.overview import OverviewDisplay
+from miscal.report.displays.findings import FindingsDisplay, OverviewDisplay
 from miscal.report.displays.reliability import ReliabilityDisplay
 
 __all__ = ["FindingsDisplay", "OverviewDisplay", "ReliabilityDisplay"]

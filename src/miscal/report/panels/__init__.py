@@ -9,19 +9,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from miscal.report import lines, small
-from miscal.report.panels.answer import answer
-from miscal.report.panels.classes import classes
-from miscal.report.panels.columns import columns
-from miscal.report.panels.decisions import decisions
-from miscal.report.panels.field import atlas, histogram
-from miscal.report.panels.findings import findings
-from miscal.report.panels.judge import judge
+from miscal.report import lines
+from miscal.report.panels.field import atlas, corrections, histogram, over_time, regimes, reliability
+from miscal.report.panels.groups import answer, columns, findings
 from miscal.report.panels.making import glossary, making
-from miscal.report.panels.over_time import over_time
-from miscal.report.panels.regimes import regimes
-from miscal.report.panels.reliability import corrections, reliability
-from miscal.report.panels.verdict import notes, verdict
+from miscal.report.panels.verdict import classes, decisions, judge, notes, verdict
 from miscal.report.source import Source
 
 
@@ -41,7 +33,7 @@ class Panel:
     title: str
     view: Callable[[Source], Mapping[str, Any] | None]
     line: Callable[[Source], str] | None = None
-    picture: Callable[[Source], small.Small | None] | None = None
+    picture: Callable[[Source], lines.Small | None] | None = None
 
 
 PANELS = (
@@ -51,14 +43,14 @@ PANELS = (
     Panel("verdict", "How certain this is", verdict, lines.verdict),
     Panel("judge", "How often people would approve", judge, lines.judge),
     Panel("classes", "Classes", classes, lines.classes),
-    Panel("columns", "Columns, value by value", columns, lines.columns, small.columns),
-    Panel("decisions", "Decisions at a threshold", decisions, lines.decisions, small.decisions),
+    Panel("columns", "Columns, value by value", columns, lines.columns, lines.draw_columns),
+    Panel("decisions", "Decisions at a threshold", decisions, lines.decisions, lines.draw_decisions),
     Panel("over-time", "Over time", over_time, lines.over_time),
     Panel("atlas", "Map", atlas, lines.atlas),
-    Panel("corrections", "Correction", corrections, lines.corrections, small.corrections),
+    Panel("corrections", "Correction", corrections, lines.corrections, lines.draw_corrections),
     Panel("reliability", "Reliability", reliability, lines.reliability),
     Panel("regimes", "Where {judged} {over_and_under}", regimes, lines.regimes),
-    Panel("histogram", "Size of the errors", histogram, lines.histogram, small.histogram),
+    Panel("histogram", "Size of the errors", histogram, lines.histogram, lines.draw_histogram),
     Panel("making", "How this was found", making, lines.making),
     Panel("glossary", "Words and signs", glossary, lines.glossary),
 )

@@ -1,19 +1,40 @@
-"""The field: how it is distributed over the evaluation rows, and the interactive map with its drawing for print."""
+"""The field: its map, the size of its errors, its regimes, curves before and after the correction, and periods."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
 
+from miscal.base.document import Measure, MeasureAgainstNull
+from miscal.base.vocabulary import Vocabulary
+from miscal.calibration.metrics import MIN_SLICE_ROWS, correction_metrics
+from miscal.discovery.summary import PeriodNumbers, Regime, SmoothEce, Summary
 from miscal.report import legend
-from miscal.report.drawing import Bar, Chart, Scale, round_ticks, stacked_bars
-from miscal.report.formatting import points
-from miscal.report.map_data import map_payload, static_panes
+from miscal.report.drawing import (
+    LINEAR,
+    LOG_ODDS,
+    Bar,
+    Chart,
+    Dot,
+    Mark,
+    ProbabilityAxes,
+    Scale,
+    axes_of,
+    path,
+    round_ticks,
+    shown_first,
+    stacked_bars,
+)
+from miscal.report.formatting import brief_points, count, points, signed
+from miscal.report.legend import ALL_ROWS, CORRECTIONS, REGIMES, SLICES, regime_labels, regime_names, slice_labels
+from miscal.report.map_data import Examples, map_payload, static_panes
+from miscal.report.panels.groups import SHOWN
 from miscal.report.source import Source
+from miscal.report.texts import slices
 
 #: Regimes from the bottom of a bar to its top.
 ORDER = ("good", "over", "under")
 #: The same drawing for wide and for narrow screens, so that its letters keep their size.
 WIDTHS = {"wide": 660, "narrow": 350}
-LEFT, RIGHT = 46, 12
 
 
 def histogram(source: Source) -> dict[str, Any]:
@@ -35,7 +56,7 @@ def _histogram(
     edges: Sequence[float], counts: Mapping[str, Sequence[float]], kind: str, width: int, epsilon: float
 ) -> tuple[Chart, list[Bar]]:
     highest = max(map(sum, zip(*counts.values(), strict=True)))
-    x, y = Scale(edges[0], edges[-1], LEFT, width - RIGHT), Scale(0.0, highest, 200.0, 26.0)
+    x, y = Scale(edges[0], edges[-1], 46, width - 12), Scale(0.0, highest, 200.0, 26.0)
     ends = [x(value) for value in (-epsilon, epsilon) if value and edges[0] < value < edges[-1]]
     chart = Chart(
         *(width, 246, x, y),
@@ -64,3 +85,345 @@ def atlas(source: Source) -> dict[str, Any]:
         "limit": payload["limits"][first],
         "ends": legend.field_ends(first, source.terms),
     }
+
+
+class Places(NamedTuple):
+    """Where the accuracy, what it is compared with, and the interval of the difference stand."""
+
+    accuracy: float | None
+    against: float | None
+    whisker: tuple[float, float] | None
+
+
+@dataclass(frozen=True)
+class RegimeRow:
+    """A line of a table: the numbers of a regime, or of all rows, and where they stand on the axis.
+
+    `against` is what the accuracy is compared with: the confidence, or the accuracy of rows of equal confidence;
+    `drawn` is the difference from it.
+    """
+
+    label: str
+    numbers: Regime
+    against: float | None
+    drawn: Measure
+
+    @property
+    def kind(self) -> str:
+        """Its regime; ``"all"`` for all rows, and for a regime without a colour."""
+        return self.numbers.name if self.numbers.name in REGIMES else "all"
+
+    @property
+    def share(self) -> float | None:
+        """Its share of the rows; None for all of them."""
+        return None if self.numbers.name == "all" else self.numbers.share
+
+    @property
+    def sided(self) -> int:
+        """The direction that its residual claims: -1 over, +1 under, 0 none."""
+        return {"over": -1, "under": 1}.get(self.kind, 0)
+
+    @property
+    def few(self) -> bool:
+        """Whether it has too few rows for its residual to be measured."""
+        return self.share is not None and self.numbers.n < MIN_SLICE_ROWS
+
+    def on(self, axis: Scale) -> Places:
+        """Return where its numbers stand on an axis."""
+        accuracy, against = self.numbers.accuracy, self.against
+        return Places(
+            accuracy=None if accuracy is None else axis.inside(accuracy),
+            against=None if against is None else axis.inside(against),
+            whisker=None if against is None else axis.whisker(self.drawn.interval, against),
+        )
+
+
+def regimes(source: Source) -> dict[str, Any]:
+    """Return a line per regime that has rows, after one for all rows; and one per regime of the hidden field."""
+    summary, names, terms = source.summary, source.regime_names, source.terms
+    rows, whole = regime_rows(source), slices(summary)
+    found = {row.numbers.name for row in rows["rows"]}
+    return {
+        **rows,
+        "contents": _contents(source),
+        "missing": [label.lower() for name, label in names.items() if name not in found],
+        "nowhere": not found & {"over", "under"},
+        "whole": names[whole.whole].lower() if whole.whole in ("over", "under") else "",
+        "whole_share": whole.share,
+        "unsupported": summary.field.share_unsupported,
+        # regimes share all rows among them where no row is left to the global map
+        "kept": sum(regime.share for regime in summary.regimes) > 0.9995,
+        "epsilon": source.epsilon,
+        "beyond": "far" if source.epsilon is None else f"more than {brief_points(source.epsilon)}",
+        "axes": axes_of(summary),
+        "gap": summary.gap,
+        "worst": terms.regime(summary.gap.worst) if summary.gap.worst else "worse",
+    }
+
+
+def _contents(source: Source) -> list[tuple[Any, ...]]:
+    """Return of each regime what it is called, which values and words are enriched in it, and typical rows."""
+    filled = [one for one in _filled(source.summary.regimes) if one.exemplars]
+    examples = Examples(source, (row for one in filled for row in one.exemplars))
+    return [
+        (
+            source.regime_names.get(one.name, one.name),
+            [f"{item.words} ({item.lift:.1f} times)" for item in one.metadata],
+            list(one.keywords),
+            examples.of(one.exemplars),
+        )
+        for one in filled
+    ]
+
+
+def regime_rows(source: Source) -> dict[str, Any]:
+    """Return the lines of both tables, and whether the run tells visible and hidden parts of its regimes."""
+    summary, names = source.summary, source.regime_names
+    rows = [
+        _all_row(summary),
+        *(_row(regime, names.get(regime.name, regime.name)) for regime in _filled(summary.regimes)),
+    ]
+    hidden = [_hidden_row(regime, source) for regime in _filled(summary.hidden_regimes)]
+    return {"rows": rows, "hidden_rows": hidden, "parts": any(row.numbers.visible is not None for row in rows)}
+
+
+def _filled(regimes: tuple[Regime, ...]) -> list[Regime]:
+    order = {name: place for place, name in enumerate(REGIMES)}
+    return sorted((regime for regime in regimes if regime.n), key=lambda one: order.get(one.name, len(order)))
+
+
+def _measured(regime: Regime) -> Regime:
+    """Leave out what so few rows cannot tell."""
+    if regime.n >= MIN_SLICE_ROWS:
+        return regime
+    nothing = MeasureAgainstNull(value=None)
+    parts = {name: nothing for name in ("visible", "hidden") if getattr(regime, name) is not None}
+    return regime.model_copy(update={"residual": nothing, "smece": SmoothEce(value=None), **parts})
+
+
+def _row(regime: Regime, label: str) -> RegimeRow:
+    regime = _measured(regime)
+    return RegimeRow(label, regime, against=regime.confidence, drawn=regime.residual)
+
+
+def _hidden_row(regime: Regime, source: Source) -> RegimeRow:
+    """Return the line of a hidden regime: its accuracy stands against that of rows of equal confidence."""
+    label = _hidden_label(regime, source.epsilon, source.terms)
+    regime = _measured(regime)
+    known = regime.hidden is not None and None not in (regime.hidden.value, regime.accuracy)
+    expected = regime.accuracy - regime.hidden.value if known else None
+    return RegimeRow(label, regime, against=expected, drawn=regime.hidden or Measure(value=None))
+
+
+def _hidden_label(regime: Regime, epsilon: float | None, terms: Vocabulary) -> str:
+    """Return what a hidden regime is called: not "about as often" where it differs from zero all the same."""
+    band = regime_names(regime.hidden and regime.hidden.p_value, epsilon, terms)["good"]
+    if regime.name == "good" and band != regime_labels(terms)["good"]:
+        return band
+    return terms.often(regime.name).capitalize() if regime.name in REGIMES else regime.name
+
+
+def _all_row(summary: Summary) -> RegimeRow:
+    accuracy, confidence = summary.global_.accuracy.value, summary.global_.confidence.value
+    # the mean residual of all rows: the difference of two means that the summary gives
+    residual = None if accuracy is None or confidence is None else accuracy - confidence
+    whole = Regime(
+        name="all",
+        n=summary.n,
+        share=1.0,
+        accuracy=accuracy,
+        confidence=confidence,
+        residual=MeasureAgainstNull(value=residual),
+        smece=summary.global_.smece,
+        brier=summary.global_.brier.value,
+    )
+    return RegimeRow(ALL_ROWS, whole, against=confidence, drawn=Measure(value=None))
+
+
+CURVES = ("all", "over", "under")
+SWITCH = {LINEAR: "linear", LOG_ODDS: "in log-odds"}
+STATES = {"raw": "before", "corrected": "after"}
+#: Scores that are distances between accuracy and confidence: written in percentage points, as everywhere on the page.
+IN_POINTS = ("smece", "ece")
+
+Content = TypeVar("Content")
+
+
+class Diagram(NamedTuple):
+    """One reliability diagram, with the smECE that stands below it; `n` is 0 for all evaluation rows."""
+
+    name: str
+    label: str
+    when: str
+    n: int
+    drawn: list[tuple[ProbabilityAxes, list[Dot]]]
+    smece: SmoothEce
+
+
+def reliability(source: Source) -> dict[str, Any]:
+    """Return two rows of diagrams, before and after; one row where only the diagram of all rows can be drawn.
+
+    A row of diagrams has a heading, which is empty where there is one row.
+    """
+    summary, names = source.summary, slice_labels(source.terms)
+    sizes = {"all": 0, **{regime.name: regime.n for regime in summary.regimes}}
+    sliced = slices(summary)
+    shown = [name for name in CURVES if name == "all" or name in sliced.shown]
+    rows = [
+        (
+            f"{when.capitalize()} correction",
+            [_diagram(summary, name, names[name], state, sizes[name]) for name in shown],
+        )
+        for state, when in STATES.items()
+    ]
+    if len(shown) == 1:
+        rows = [("", [diagrams[0] for _, diagrams in rows])]
+    return {
+        "rows": rows,
+        "repeated": names[sliced.whole].lower() if sliced.whole in CURVES else "",
+        "repeated_share": sliced.share,
+        "few": [names[name].lower() for name in sliced.few if name in CURVES],
+        "switch": SWITCH,
+        "first": shown_first(summary),
+    }
+
+
+def _diagram(summary: Summary, name: str, label: str, state: str, n: int) -> Diagram:
+    curve = getattr(getattr(summary.curves, name), state)
+    if state != "raw":
+        comparison = summary.correction.get("miscal")
+        smece = SmoothEce(value=getattr(comparison, name).smece if comparison else None)
+    elif name == "all":
+        smece = summary.global_.smece
+    else:
+        smece = next(regime.smece for regime in summary.regimes if regime.name == name)
+    drawn = [(axes, dots) for axes in axes_of(summary) if (dots := axes.dots(curve))]
+    return Diagram(name, label, STATES[state], n, drawn, smece)
+
+
+def corrections(source: Source) -> dict[str, Any]:
+    """Return one table per slice: a line per correction, a column per score."""
+    summary, sliced = source.summary, slices(source.summary)
+    names = {**slice_labels(source.terms), **source.regime_names}
+    return {
+        "corrections": _ordered(summary.correction),
+        "gains": _ordered(summary.gains),
+        "slices": {name: names[name] for name in SLICES if name in ("all", *sliced.shown)},
+        "metrics": correction_metrics(),
+        "repeated": names[sliced.whole].lower() if sliced.whole else "",
+        "repeated_share": sliced.share,
+        "few": [names[name].lower() for name in sliced.few],
+        "floor": summary.corrected_smece.floor,
+        "labels": CORRECTIONS,
+        "in_points": IN_POINTS,
+    }
+
+
+def _ordered(found: dict[str, Content]) -> dict[str, Content]:
+    order = {method: place for place, method in enumerate(CORRECTIONS)}
+    return dict(sorted(found.items(), key=lambda item: order.get(item[0], len(order))))
+
+
+WIDE, SMALL = (680.0, 190.0), (260.0, 130.0)
+LEFT, RIGHT, TOP, BOTTOM, INSET = 40.0, 8.0, 8.0, 22.0, 10.0
+FINE = 0.02
+"""Reach of a scale below which its ticks have a decimal."""
+APART = 2.5
+"""Distance of the two dots of a period from its middle."""
+
+
+def over_time(source: Source) -> dict[str, Any] | None:
+    """Return two charts of all rows, and a small one of each of the strongest findings.
+
+    None where no times are known, or all rows are of one period.
+    """
+    summary, found = source.summary, source.summary.over_time
+    if found is None or len(found.periods) < 2:
+        return None
+    starts = [one.start for one in found.periods]
+    shown = [one for one in found.findings if one.finding <= min(SHOWN, len(summary.findings))]
+    reach = _reach([one for finding in shown for one in finding.periods])
+    return {
+        "period": found.period,
+        "column": "time" if found.column is None else found.column,
+        "level": _levels(found.periods, starts),
+        "hidden": _hidden(found.periods, starts, WIDE, _reach(found.periods)),
+        "findings": [
+            (_hidden(one.periods, starts, SMALL, reach), one.finding, summary.findings[one.finding - 1].description)
+            for one in shown
+        ],
+        "blocks": found.blocks,
+    }
+
+
+def _reach(periods: Sequence[PeriodNumbers]) -> float:
+    """Return how far the scale reaches from zero: a little farther than all means, and than half of the intervals."""
+    ends = [abs(end) for one in periods for part in (one.hidden, one.after) for end in part.interval or () if end]
+    values = [abs(part.value) for one in periods for part in (one.hidden, one.after) if part.value]
+    return max(0.01, 1.2 * max(values, default=0.0), sorted(ends)[len(ends) // 2] if ends else 0.0)
+
+
+def _levels(periods: Sequence[PeriodNumbers], starts: Sequence[str]) -> Chart:
+    ends = [one.confidence + end for one in periods for end in one.residual.interval or () if end is not None]
+    values = [value for one in periods for value in (one.accuracy, one.confidence, one.corrected)]
+    low, high = max(0.0, min([*ends, *values])), min(1.0, max([*ends, *values]))
+    # one rate in all periods, and none of it in doubt
+    high = max(high, low + 0.01)
+    x, y = _scales(starts, WIDE, low, high)
+    at = [x(starts.index(one.start)) for one in periods]
+    marks = [
+        _mark(place, y, one.accuracy, one.residual, one, f"{100 * one.accuracy:.1f} %", "right")
+        for place, one in zip(at, periods, strict=True)
+    ]
+    lines = [
+        (kind, path((place, y(getattr(one, name))) for place, one in zip(at, periods, strict=True)))
+        for name, kind in (("confidence", "promised"), ("corrected", "diagonal"))
+    ]
+    ticks = [(y(value), f"{100 * value:g}") for value in round_ticks(low, high)]
+    return _chart(WIDE, x, y, ticks, marks, starts, lines)
+
+
+def _hidden(periods: Sequence[PeriodNumbers], starts: Sequence[str], size: tuple[float, float], reach: float) -> Chart:
+    x, y = _scales(starts, size, -reach, reach)
+    marks = []
+    for one in periods:
+        at = x(starts.index(one.start))
+        for part, when, side, kind in ((one.hidden, "before", -APART, "right"), (one.after, "after", APART, "sure")):
+            if part.value is not None:
+                text = f"{points(part.value)} points {when} the correction"
+                marks.append(_mark(at + side, y, part.value, part, one, text, kind))
+    digits = 0 if reach > FINE else 1
+    values = round_ticks(-reach, reach, 4)
+    ticks = [(y(value), signed(100 * value, digits) if value else "0") for value in values]
+    return _chart(size, x, y, ticks, marks, starts, signed=True)
+
+
+def _scales(starts: Sequence[str], size: tuple[float, float], low: float, high: float) -> tuple[Scale, Scale]:
+    width, height = size
+    across = Scale(0.0, max(1.0, len(starts) - 1.0), LEFT + INSET, width - RIGHT - INSET)
+    return across, Scale(low, high, height - BOTTOM, TOP)
+
+
+def _mark(x: float, y: Scale, value: float, part: Measure, one: PeriodNumbers, text: str, kind: str) -> Mark:
+    at = y.inside(value)
+    whisker = y.whisker(part.interval, origin=value - part.value)
+    return Mark(round(x, 2), at, whisker, f"{one.start}: {count(one.n)} rows, {text}", kind)
+
+
+def _chart(
+    size: tuple[float, float],
+    x: Scale,
+    y: Scale,
+    ticks: Sequence[tuple[float, str]],
+    marks: Sequence[Mark],
+    starts: Sequence[str],
+    lines: Sequence[tuple[str, str]] = (),
+    *,
+    signed: bool = False,
+) -> Chart:
+    last, small = len(starts) - 1, size == SMALL
+    places = [0, last] if small or last < 4 else [0, last // 2, last]
+    anchors = {0: "start", last: "end"}
+    labels = [(x(place), starts[place], anchors.get(place, "middle")) for place in places]
+    radius = 2.2 if small else 3.0
+    return Chart(*size, x, y, labels, ticks, marks, lines, radius=radius, inset=INSET, signed=signed)

@@ -9,9 +9,8 @@ from miscal.discovery.summary import Selection, Summary
 from miscal.report.formatting import DASH, brief_points, finite
 from miscal.report.legend import PANES, STAGES, key_label
 from miscal.report.map_data import projection
-from miscal.report.row_wording import embedding_of, later_rows, needed_of_new_rows
 from miscal.report.source import Source
-from miscal.report.texts import setting, short
+from miscal.report.texts import embedding_of, later_rows, needed_of_new_rows, setting, short
 
 MAX_CANDIDATES = 60
 #: Scores of a candidate, which stand last in the table; lower is better.

@@ -9,29 +9,28 @@ from typing import Any
 
 import numpy as np
 
+from miscal.base.document import plain
 from miscal.base.errors import InputError, MismatchError, command
 from miscal.base.files import locked, replace_file
-from miscal.base.json_values import plain
 from miscal.base.number_wording import score
 from miscal.base.shown import Shown, ShowsItself
 from miscal.base.signatures import checked_call
-from miscal.calibration.metrics import MIN_SLICE_ROWS, clipped
+from miscal.calibration.metrics import clipped
 from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples
 from miscal.discovery.answer import spoken
 from miscal.discovery.estimating import scale_weights
-from miscal.discovery.evidence import TEST
+from miscal.discovery.fitted_rows import TEST
 from miscal.discovery.run import RunContent, read_run
 from miscal.discovery.run_folder import check_seal, seal
 from miscal.discovery.summary_parts import Answer
 from miscal.estimators.estimate import regimes_of
 from miscal.estimators.registry import make_estimator
-from miscal.evidence.bootstrap import SliceBootstrap, slice_bootstrap
 from miscal.evidence.null import NullStatistic
 from miscal.evidence.power import Threshold, threshold_sensitivity
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
-from miscal.evidence.stability import Stability
+from miscal.evidence.stability import SliceBootstrap, Stability, slice_bootstrap
 from miscal.findings import EPSILON, default_epsilon
 from miscal.findings.verdict import in_points
 from miscal.report.opening import aligned, opening_lines, short_facts
@@ -256,9 +255,8 @@ def audit_run(
         options=settings.get("options"),
         seed=run.summary.seed,
         epsilon=settings["epsilon"],
-        # runs of earlier versions have neither
-        min_rows=settings.get("min_rows", MIN_SLICE_ROWS),
-        device=device or settings.get("device", "auto"),
+        min_rows=settings["min_rows"],
+        device=device or settings["device"],
         evidence=run.summary.evidence,
     )
     make_estimator(rows.method, options=rows.options, device=rows.device)

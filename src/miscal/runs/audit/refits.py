@@ -15,8 +15,7 @@ from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.calibration.survey_design import SurveyDesign, average, spread
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import Refit, expected_outcome, fit_again
-from miscal.discovery.evidence import TIME, Evidence
-from miscal.discovery.fitted_rows import evaluated_rows
+from miscal.discovery.fitted_rows import TIME, Evidence, evaluated_rows
 from miscal.estimators.estimate import regimes_of
 from miscal.evidence.null import NullStatistic, Resampler, bernoulli_outcomes, null_audit, permuted_outcomes
 from miscal.evidence.stability import Stability, seed_stability

@@ -1,47 +1,61 @@
-"""Say in three lines which run to trust, and where; and what a comparison prints and shows of itself."""
+"""Say in three lines which run to take, and where not; and what a comparison prints and shows of itself."""
 
 from __future__ import annotations
 
 import math
 from pathlib import Path
 
+from miscal.base.number_wording import score, spoken
 from miscal.base.shown import Shown, SignedBar, first_words
-from miscal.base.vocabulary import Vocabulary, vocabulary
-from miscal.discovery.answer import spoken
+from miscal.base.vocabulary import ANSWER, Vocabulary, vocabulary
 from miscal.discovery.summary_parts import Answer
 from miscal.findings.verdict import in_points
 from miscal.report.formatting import decimals_for, points
 from miscal.report.opening import aligned, cut, opening_lines, short_facts
 from miscal.runs.compare.document import (
-    MOST_NAMED,
     ComparedRuns,
     GroupPair,
-    GroupSide,
     hidden_words,
     pair_facts,
     rows_facts,
 )
 
-MOST_WORDS, LONGEST = 6, 30
+MOST_WORDS, LONGEST = 8, 30
 """Words of a group's name, and characters of a run's, in a sentence; tables and the page hold the whole names."""
-MOST_PRINTED, MOST_NOTED = 12, 3
-"""Groups and notes that are printed; the page has all."""
+MOST_PRINTED, MOST_SHOWN, MOST_NOTED = 12, 3, 3
+"""Groups printed and drawn, and notes printed; the page has all."""
 
 
 def answer_of(found: ComparedRuns) -> Answer:
-    """Say which run is better calibrated, where they differ most, and which to trust."""
+    """Say which run is right more often or better calibrated, what their probabilities are worth, and which to take."""
     words = vocabulary(found.kind)
-    return Answer(headline=_headline(found, words), reason=_reason(found, words), action=_action(found))
+    a, b = _name(found.a), _name(found.b)
+    if found.same_answers:
+        headline = f"{a} and {b} are alike: they have the same {words.probabilities} and outcomes."
+    elif found.measures["calibration_error"].difference.value is None:
+        headline = f"There are too few rows to say whether {a} or {b} is better."
+    else:
+        # outcomes of events and verdicts of people are not the models' own
+        headline = _accuracy(found) if found.kind == ANSWER else _calibration(found, words)
+    return Answer(headline=headline, reason=_worth(found), action=_action(found))
 
 
-def _headline(found: ComparedRuns, words: Vocabulary) -> str:
+def _accuracy(found: ComparedRuns) -> str:
+    """Say which run is right more often."""
+    a, b, one = _name(found.a), _name(found.b), found.measures["accuracy"]
+    shares = [spoken(side.value or 0.0) for side in (one.a, one.b)]
+    rows = "" if found.same_rows else ", each of its own rows"
+    if one.better is None:
+        return f"Neither is shown to be right more often: {a} in {shares[0]}, {b} in {shares[1]}{rows}."
+    (more, less), (high, low) = ((a, b), shares) if one.better == "a" else ((b, a), shares[::-1])
+    return f"{more} is right more often: in {high}, {less} in {low}{rows}."
+
+
+def _calibration(found: ComparedRuns, words: Vocabulary) -> str:
+    """Say which run is better calibrated as it is."""
     a, b = _name(found.a), _name(found.b)
     error, mean = found.measures["calibration_error"], found.measures["residual"]
-    if found.same_answers:
-        return f"{a} and {b} are alike: they have the same {words.probabilities} and outcomes."
-    if error.difference.value is None:
-        return f"There are too few rows to say whether {a} or {b} is better calibrated."
-    off = [_off(error.a.value), _off(error.b.value)]
+    off = [in_points(math.sqrt(max(side.value or 0.0, 0.0))) for side in (error.a, error.b)]
     if error.better is None and mean.better is not None:
         off = [f"{in_points(abs(one.value or 0.0), words.digits)} on average" for one in (mean.a, mean.b)]
     if found.better is None:
@@ -50,58 +64,37 @@ def _headline(found: ComparedRuns, words: Vocabulary) -> str:
     return f"{one} is better calibrated: off by {less}, {two} by {more}."
 
 
-def _off(saving: float | None) -> str:
-    """Write what recalibration saves of the Brier score as the distance whose square it is."""
-    return in_points(math.sqrt(max(saving or 0.0, 0.0)))
-
-
-def _reason(found: ComparedRuns, words: Vocabulary) -> str:
-    """Say where the runs differ most, or where they fail together, or what was looked at."""
-    group = next((one for one in found.differences[:1] if one.a and one.b), None)
-    if group is not None:
-        sides = (f"{_name(name)} {_side(side, words)}" for name, side in ((found.a, group.a), (found.b, group.b)))
-        return f"Most different, {_group(group)}: {'; '.join(sides)}."
-    both = [one for one in found.groups if one.both]
-    if both:
-        often = {"over": "less", "under": "more"}[both[0].both or "over"]
-        rows = words.equal_rows()
-        return f"They fail together, {_group(both[0])}: {words.label} {often} often {words.than(rows)} in either."
-    if found.candidates:
-        return f"Of {found.candidates:,} groups tested, none is shown to differ between them."
-    return "No group could be compared: their data share no column or text that names groups."
-
-
-def _side(side: GroupSide | None, words: Vocabulary) -> str:
-    if side is None:
-        return "has no rows"
-    return f"{words.heads[1]} {spoken(side.confidence)}, {words.heads[0]} {spoken(side.accuracy)}"
+def _worth(found: ComparedRuns) -> str:
+    """Say what the probabilities are worth, as they are and once each is corrected."""
+    raw, corrected = (found.measures[name] for name in ("log_loss", "corrected_log_loss"))
+    plain, mended = (f"{score(one.a.value or 0.0)} and {score(one.b.value or 0.0)}" for one in (raw, corrected))
+    said = f"Log loss of {_name(found.a)} and {_name(found.b)}: {plain} as they are, {mended} corrected"
+    ends = corrected.difference.interval
+    if corrected.better is None or ends is None:
+        return f"{said}; neither is shown to be ahead."
+    low, high = sorted(score(abs(end or 0.0)) for end in ends)
+    return f"{said}; {_name(found.a if corrected.better == 'a' else found.b)} is ahead by {low} to {high}."
 
 
 def _action(found: ComparedRuns) -> str:
-    """Say which run to trust, and where the other."""
-    own = "" if found.same_rows else " Their rows differ, too."
+    """Say which run to take, and where the other is nearer."""
+    take = found.measures["corrected_log_loss"].better
     if found.same_answers:
         return "Choose by other reasons: they are calibrated alike."
     if found.measures["calibration_error"].difference.value is None:
         return "Compare more rows: some hundreds that both runs have."
-    if found.better is None:
-        nearer = [
-            (name, [one for one in found.differences if found.closer(one) == side])
-            for side, name in (("a", found.a), ("b", found.b))
-        ]
-        said = "; ".join(f"{_name(name)} is closer, {_group(some[0])}" for name, some in nearer if some)
-        if not said:
-            return f"Choose by other reasons: calibration does not decide between them.{own}"
-        return f"Choose by group: {said}.{own}"
-    one, other, behind = (found.a, found.b, "b") if found.better == "a" else (found.b, found.a, "a")
-    closer = [group for group in found.differences if found.closer(group) == behind]
-    if closer:
-        return f"Trust {_name(one)}: but {_name(other)} is closer, {_group(closer[0])}.{own}"
-    both = sum(bool(group.both) for group in found.groups)
-    if both:
-        where = "one group" if both == 1 else f"{both} groups"
-        return f"Trust {_name(one)}: but in {where} both fail.{own}"
-    return f"Trust {_name(one)}: no group was found where {_name(other)} is closer.{own}"
+    if not found.same_rows:
+        return "Compare them on the same rows before you take one: what is apart here may come from the rows."
+    nearer = {side: next((one for one in found.differences if found.closer(one) == side), None) for side in ("a", "b")}
+    names = {"a": _name(found.a), "b": _name(found.b)}
+    if take is None:
+        said = "; ".join(f"{names[side]} is closer, {_group(one)}" for side, one in nearer.items() if one)
+        return f"Choose by {f'group: {said}' if said else 'other reasons: neither is shown to be ahead'}."
+    other = "b" if take == "a" else "a"
+    as_it_is = f", though {names[other]} is better calibrated as it is" if found.better == other else ""
+    group = nearer[other]
+    where = "" if group is None else f"; {names[other]} is closer, {_group(group)}"
+    return f"Take {names[take]} with its correction{as_it_is}{where}."
 
 
 def _name(text: str) -> str:
@@ -160,7 +153,7 @@ def shown_comparison(found: ComparedRuns) -> Shown:
     return Shown(
         title=f"Comparison of {found.a} and {found.b}",
         sentences=(answer.headline, answer.reason, answer.action),
-        bars=tuple(_bar(one, found, vocabulary(found.kind)) for one in found.differences[: MOST_NAMED + 1]),
+        bars=tuple(_bar(one, found, vocabulary(found.kind)) for one in found.differences[:MOST_SHOWN]),
         facts=tuple(pair_facts(found)),
     )
 

@@ -18,7 +18,7 @@ from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.data.readers.names import find
 from miscal.discovery.estimating import expected_outcome
-from miscal.discovery.evidence import TIME
+from miscal.discovery.fitted_rows import TIME
 from miscal.discovery.run import RunContent
 from miscal.findings.ledger import LEDGER_DEFAULTS, with_features
 from miscal.findings.ledger.scan import cut_into_strata
@@ -62,8 +62,8 @@ class RunRows:
         Rows that count as one.
     correct, confidence : float64 arrays of shape (n,)
         Outcome, 0 or 1, and confidence, in [0, 1].
-    delta, visible, field, corrected : float64 arrays of shape (n,)
-        The whole field, its visible and its hidden part, and the corrected confidence, by fits without the row.
+    delta, field, corrected : float64 arrays of shape (n,)
+        The whole field, its hidden part, and the corrected confidence, by fits without the row.
     hidden : float64 array of shape (n,)
         y - E[y | f], E[y | f] learned from other folds.
     stratum : int64 array of shape (n,)
@@ -82,7 +82,6 @@ class RunRows:
     correct: np.ndarray
     confidence: np.ndarray
     delta: np.ndarray
-    visible: np.ndarray
     field: np.ndarray
     corrected: np.ndarray
     hidden: np.ndarray
@@ -135,7 +134,6 @@ def read_rows(run: RunContent, name: str) -> RunRows:
         correct=table["correct"].to_numpy().astype(np.float64),
         confidence=confidence,
         delta=table["delta"].to_numpy(),
-        visible=table["visible"].to_numpy(),
         field=table["hidden"].to_numpy(),
         corrected=table["corrected"].to_numpy(),
         hidden=triples.correct - expected_outcome(replace(triples, split=None), seed),
@@ -339,11 +337,9 @@ class Side:
         return self.rows.hidden[self.at]
 
     @property
-    def local_saving(self) -> Floats:
-        """Brier score that the local correction saves beyond the global map; both learned from other rows."""
-        y, rows = self.correct, self.rows
-        visible = (rows.confidence + rows.visible)[self.at]
-        return (y - visible) ** 2 - (y - rows.corrected[self.at]) ** 2
+    def corrected(self) -> Floats:
+        """Corrected confidences, of fits without the row."""
+        return self.rows.corrected[self.at]
 
     @property
     def stratum(self) -> np.ndarray:

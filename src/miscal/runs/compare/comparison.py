@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from miscal.base.checks import check_seed
-from miscal.base.document import Measure, MeasureAgainstNull
+from miscal.base.document import Measure, MeasureAgainstNull, clean_text, number
 from miscal.base.errors import FileError, InputError, argument, command
 from miscal.base.files import whole_folder
-from miscal.base.json_values import clean_text, number
 from miscal.base.shown import Shown, ShowsItself
 from miscal.base.signatures import checked_call
 from miscal.base.threads import one_thread
@@ -35,7 +34,6 @@ from miscal.runs.compare.document import (
     FieldAgreement,
     MeasurePair,
     RunNumbers,
-    verdict,
 )
 from miscal.runs.compare.estimates import Floats
 
@@ -67,8 +65,6 @@ class RunComparison(ShowsItself, ComparedRuns):
         In the order given.
     a, b : str
         Names of the two runs.
-    verdict : tuple of str
-        In sentences: which is better calibrated, how sure and right both are, where they differ and where both fail.
     same_rows : bool
         Whether rows were matched, so that differences are paired; else all rows of both are compared as two samples.
     matched_by : str
@@ -103,7 +99,7 @@ class RunComparison(ShowsItself, ComparedRuns):
     Examples
     --------
     >>> RunComparison.model_fields["schema_version"].default
-    4
+    5
     """
 
     @property
@@ -126,7 +122,7 @@ class RunComparison(ShowsItself, ComparedRuns):
 
     @property
     def answer(self) -> Answer:
-        """Which run is better calibrated, where they differ most, and which to trust."""
+        """Which run is right more often, whose probabilities are worth more, and which to take."""
         return answer_of(self)
 
     def shown(self) -> Shown:
@@ -193,7 +189,7 @@ def compare(
     Returns
     -------
     RunComparison
-        ``.verdict`` says it in sentences; ``.to_json()`` is ``compare.json``.
+        ``.answer`` says it in three lines; ``.to_json()`` is ``compare.json``.
 
     Raises
     ------
@@ -227,7 +223,7 @@ def compare(
         tell("numbers of each run")
         numbers = _run_numbers(rows[0], seed), _run_numbers(rows[1], seed)
         tell("differences")
-        found = RunComparison(
+        return RunComparison(
             seed=seed,
             level=SIGNIFICANCE,
             kind=opened[0].summary.kind,
@@ -236,7 +232,6 @@ def compare(
             **beside(*rows, match=match, seed=seed, whole={one.name: one.global_ for one in numbers}),
             versions={name: metadata.version(name) for name in LIBRARIES},
         )
-    return found.model_copy(update={"verdict": verdict(found)})
 
 
 def _opened(a: Any, b: Any) -> list[RunContent]:
@@ -297,7 +292,7 @@ def beside(
         "n_b": len(sides.b),
         "left_out_a": len(a) - len(sides.a),
         "left_out_b": len(b) - len(sides.b),
-        "measures": judged(_measures(sides, seed, whole or {})),
+        "measures": judged(_measures(sides, seed, whole or {}), a.run.summary.kind),
         "step": estimates.nearer_mean(sides, SPARE)[1],
         "curves": CurveSides(a=reliability(sides.a.labelled()), b=reliability(sides.b.labelled())),
         "fields": _fields(sides, seed) if sides.paired else None,
@@ -309,17 +304,21 @@ def beside(
     }
 
 
-def judged(measures: Mapping[str, MeasurePair]) -> dict[str, MeasurePair]:
-    """Say which run is better by which measure, with p-values that allow for all of these."""
-    p_values = [measures[name].difference.p_value for name in (*LOWER_IS_BETTER, "residual")]
-    *tested, of_mean = (1.0 if p_value is None else p_value for p_value in p_values)
-    adjusted = dict(zip(LOWER_IS_BETTER, holm(np.array(tested)).tolist(), strict=True)) | {"residual": of_mean}
+def judged(measures: Mapping[str, MeasurePair], kind: str) -> dict[str, MeasurePair]:
+    """Say which run is better by which measure: of calibration, with p-values that allow for all that are asked."""
+    p_values = {name: 1.0 if (p := one.difference.p_value) is None else p for name, one in measures.items()}
+    adjusted = dict(
+        zip(LOWER_IS_BETTER, holm(np.array([p_values[name] for name in LOWER_IS_BETTER])).tolist(), strict=True)
+    )
+    # rates of events are of the rows, not of the model
+    questions = ("residual", "corrected_log_loss", *(["accuracy"] if kind == ANSWER else []))
+    adjusted |= {name: p_values[name] for name in questions}
     found = dict(measures)
     for name, p_value in adjusted.items():
         one, side = measures[name], None
         if p_value <= SIGNIFICANCE:
             less = abs(one.a.value) < abs(one.b.value) if name == "residual" else one.difference.value < 0
-            side = "a" if less else "b"
+            side = "a" if less != (name == "accuracy") else "b"
         found[name] = one.model_copy(update={"p_adjusted": p_value, "better": side})
     return found
 
@@ -342,7 +341,7 @@ def _measures(sides: Sides, seed: int, whole: Mapping[str, Global]) -> dict[str,
     }
     mean = _of_rows(sides, *(side.residual for side in each))
     error = _of_rows(sides, *(estimates.recalibration_saving(side, seed) for side in each))
-    local = _of_rows(sides, *(side.local_saving for side in each))
+    corrected = _of_rows(sides, *(log_losses(side.correct, side.corrected) for side in each))
     # smECE is biased upwards by as much as noise adds to each run, so their difference has no interval of its own
     smece = MeasurePair(
         a=Measure(value=one.smece.value, interval=one.smece.interval),
@@ -352,7 +351,7 @@ def _measures(sides: Sides, seed: int, whole: Mapping[str, Global]) -> dict[str,
     # where rows are too few for the error, Student's tests of means are not to be trusted either
     p_value = None if error.difference.value is None else estimates.nearer_mean(sides, SPARE)[0]
     mean = mean.model_copy(update={"difference": mean.difference.model_copy(update={"p_value": p_value})})
-    return {"calibration_error": error, "residual": mean, "smece": smece, **means, "local_saving": local}
+    return {"calibration_error": error, "residual": mean, "smece": smece, **means, "corrected_log_loss": corrected}
 
 
 def _numbers(side: Side, seed: int, whole: Mapping[str, Global]) -> Global:

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtr, stdtrit
 
-from miscal.base.document import Measure, MeasureAgainstNull
+from miscal.base.document import Measure, MeasureAgainstNull, interval, number
 from miscal.base.folds import assign_folds, row_groups
-from miscal.base.json_values import interval, number
 from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
 from miscal.calibration.survey_design import correlation

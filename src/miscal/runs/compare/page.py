@@ -12,7 +12,7 @@ from miscal.report.formatting import DASH, USUAL, bounds, count, decimals_for, m
 from miscal.report.frame import render_page
 from miscal.report.groups import Curves, Group, drawn_curves
 from miscal.report.opening import opening
-from miscal.report.panels.answer import forest_axis
+from miscal.report.panels.groups import forest_axis
 from miscal.report.panels.verdict import lower_end
 from miscal.report.source import printable
 from miscal.report.texts import begin, listed, short
@@ -31,7 +31,6 @@ PARTS = {
     "numbers": "Numbers",
     "reliability": "Reliability",
     "fields": "Correlation of the fields",
-    "verdict": "In sentences",
 }
 """Sections, in their order."""
 
@@ -43,7 +42,7 @@ LABELS = {
     "confidence": "{probability}",
     "brier": "Brier score",
     "log_loss": "Log loss",
-    "local_saving": "Brier score that the local correction saves beyond recalibration",
+    "corrected_log_loss": "Log loss, corrected",
 }
 IN_PERCENT = ("accuracy", "confidence")
 MAX_GROUPS = 15
@@ -67,8 +66,8 @@ GLOSSARY = (
     ),
     (
         "Better",
-        "Less calibration error, beyond chance; where that does not tell, a mean residual that is nearer to 0, beyond "
-        "chance.",
+        "More often right, or less calibration error or log loss, beyond chance; of the mean residual, nearer to 0. "
+        "The run to take is the one with the lower log loss once both are corrected.",
     ),
     (
         "p, adjusted",
@@ -88,7 +87,7 @@ GLOSSARY = (
     ),
     (
         "What rests on what",
-        "The correlation of the fields and the saving by the local correction come from fits that did not see the row, "
+        "The correlation of the fields and the corrected log loss come from fits that did not see the row, "
         "but many rows share a fit: their intervals are those of these fits, and say nothing of others. Everything "
         "else comes from outcomes and {probabilities}, and from the {rate} expected at a {probability}.",
     ),
@@ -203,7 +202,6 @@ def _lines(pair: ComparedRuns, terms: Vocabulary) -> dict[str, str]:
         "differences": f"{count(len(pair.differences))} of {count(pair.candidates)} groups tested",
         "findings": f"{count(len(pair.groups))} of both runs; in {count(both)} of them both fail",
         "fields": f"Hidden parts: {DASH if alike is None else formatting.signed(alike, 2).removeprefix('+')}",
-        "verdict": short(pair.verdict[0], 300),
     }
 
 

@@ -15,7 +15,6 @@ from typing import Any
 
 import polars as pl
 
-from miscal.base.cell_store import CellStore
 from miscal.base.errors import InputError, MiscalError, ResourceError
 from miscal.base.files import (
     check_target,
@@ -28,7 +27,9 @@ from miscal.base.files import (
     resolve,
     write_whole,
 )
-from miscal.base.tables import scan_parquet
+from miscal.base.folders import CellStore
+from miscal.base.frames import scan_parquet
+from miscal.base.progress import with_progress
 from miscal.base.threads import n_workers
 from miscal.base.vocabulary import Kind, vocabulary
 from miscal.base.workers import ENGINES, InProcess, Threads, WorkItem, choose_workers
@@ -349,7 +350,8 @@ def _run(
     left = [piece for piece in pieces if piece.number not in tallies]
     n, resumed = sum(piece.rows for piece in pieces), sum(tally.read for tally in tallies.values())
     began, done = time.perf_counter(), 0
-    for piece, tally in correct_pieces(job, left, engine):
+    progress(f"correcting {n:,} rows")
+    for piece, tally in with_progress(correct_pieces(job, left, engine), [piece.rows for piece in left]):
         tallies[piece.number] = tally
         done += piece.rows
         progress(_said(resumed, done, n, time.perf_counter() - began))

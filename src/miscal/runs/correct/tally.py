@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 import numpy as np
 import polars as pl
 
-from miscal.base.arrays import SHOWN
+from miscal.base.arrays import SHOWN_IN_WARNING, quoted
 from miscal.base.checks import CLIP_TOLERANCE
 from miscal.base.errors import InputError
 from miscal.base.vocabulary import Vocabulary
@@ -220,5 +220,5 @@ def _about_likeness(tally: Tally, source: NewSource, saved: SavedEstimator) -> I
 
 def _named(values: Mapping[str, int]) -> str:
     most = sorted(values.items(), key=lambda pair: (-pair[1], pair[0]))
-    shown = ", ".join(f"{value!r} ({n:,})" for value, n in most[:SHOWN])
-    return shown + (f", ... ({len(most):,} different)" if len(most) > SHOWN else "")
+    shown = ", ".join(f"{quoted(value)} ({n:,})" for value, n in most[:SHOWN_IN_WARNING])
+    return shown + (f", ... ({len(most):,} different)" if len(most) > SHOWN_IN_WARNING else "")

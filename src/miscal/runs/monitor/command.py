@@ -9,15 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from miscal.base.errors import InputError, MiscalError, command
+from miscal.base.document import clean_text, plain
+from miscal.base.errors import InputError, command
 from miscal.base.files import whole_folder
-from miscal.base.json_values import clean_text, plain
 from miscal.base.threads import one_thread
 from miscal.calibration.metrics.scores import log_losses, squared_errors
 from miscal.data.writing import write_table
 from miscal.discovery.run import RunContent, read_run
 from miscal.discovery.run_folder import MONITOR, check_seal
-from miscal.discovery.saved_model import SavedModel
 from miscal.discovery.summary import Measure
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.conditions import Frame
@@ -30,9 +29,8 @@ from miscal.runs.monitor.document import (
     Monitoring,
     QuestionNumbers,
     RowsOfLooks,
-    verdict,
 )
-from miscal.runs.monitor.new_rows import Read, frame_of, known_rows, read_labelled
+from miscal.runs.monitor.new_rows import Read, frame_of, read_labelled
 from miscal.runs.monitor.page import build, course_table
 from miscal.runs.monitor.questions import COLUMNS, MEANS, Question, questions_of
 from miscal.runs.monitor.state import MonitorState, groups_of, keys_of, refuse_counted, sums_of
@@ -90,7 +88,7 @@ def monitor(
     Returns
     -------
     Monitoring
-        ``.alarm`` says whether one was raised at this look or before, ``.verdict`` why; ``.to_json()`` is
+        ``.alarm`` says whether one was raised at this look or before, ``.answer`` why; ``.to_json()`` is
         ``monitor.json``.
 
     Raises
@@ -162,7 +160,7 @@ def _look(
     read = read_labelled(run, saved, data, by_id=by_id, **units_of, **options)
     rows, frame = read.rows, frame_of(run, saved, read.rows)
     if before is None:
-        before = _begin(run, saved, read, frame, model, tolerance, group)
+        before = _begin(run, read, frame, model, tolerance, group)
     states.refuse_unfit(before, len(run.summary.findings))
     refuse_counted(before, rows, folder)
     groups = groups_of(rows)
@@ -188,31 +186,19 @@ def _look(
 
 
 def _begin(
-    run: RunContent,
-    model: SavedModel,
-    read: Read,
-    frame: Frame,
-    digests: tuple[str, ...],
-    tolerance: float | None,
-    group: str | None,
+    run: RunContent, read: Read, frame: Frame, digests: tuple[str, ...], tolerance: float | None, group: str | None
 ) -> MonitorState:
     """Fix everything that a monitor keeps: what it asks, what counts as right, and how rows are recognised."""
-    triples, left = None, []
-    try:
-        triples = run.triples()
-    except MiscalError as error:
-        left.append(f"the rows of the run cannot be read ({error})")
+    left: list[str] = []
     units = run.summary.units
     factor = units.factor if units is not None and group == units.column else 1.0
-    known = known_rows(run, model, triples)
-    asked = questions_of(run, known, frame, tolerance=tolerance, factor=max(factor, 1.0), left=left)
+    asked = questions_of(run, frame, tolerance=tolerance, factor=max(factor, 1.0), left=left)
     return MonitorState(
         model=digests,
         group=group,
         tolerance=tolerance,
         questions=asked,
         left_out=tuple(clean_text(one) for one in left),
-        known=len(known[0]),
         by_id=read.rows.id is not None,
         seen=np.unique(keys_of(read.learned)),
     )
@@ -262,17 +248,15 @@ def _document(
         for name in ("accuracy", "confidence", "corrected", "brier_raw", "brier_corrected")
     }
     raised = [one.rows.last for one in asked if one.alarms and one.state == BROKEN]
-    found = Monitoring(
+    return Monitoring(
         kind=run.summary.kind,
         epsilon=run.summary.settings.get("epsilon"),
         run=clean_text(run.path.resolve().name),
         alpha=SIGNIFICANCE,
         group=None if state.group in (None, BY_ROWS) else clean_text(state.group),
         unit=clean_text(unit),
-        known=state.known,
         alarm=bool(raised),
         raised=min(raised, default=None),
-        verdict=(),
         rows=rows,
         **means,
         looks=state.looks,
@@ -282,7 +266,6 @@ def _document(
         columns=columns,
         versions={name: metadata.version(name) for name in LIBRARIES},
     )
-    return found.model_copy(update={"verdict": tuple(verdict(found))})
 
 
 def _question(run: RunContent, one: Question) -> QuestionNumbers:
@@ -296,7 +279,7 @@ def _question(run: RunContent, one: Question) -> QuestionNumbers:
         key=one.key,
         kind=one.kind,
         about=clean_text(one.about),
-        phrase=clean_text(run.summary.findings[one.place or 0].phrase) if one.kind == FINDING else None,
+        phrase=clean_text(run.summary.findings[one.place or 0].condition.phrase) if one.kind == FINDING else None,
         alarms=one.kind in WHOLE,
         error=one.error,
         allowed=one.allowed,

@@ -1,6 +1,5 @@
 """The content of ``monitor.json``, one class for each of its tables, and the sentences that say it."""
 
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -16,7 +15,7 @@ from miscal.findings.verdict import in_points
 from miscal.report.formatting import decimals_for, points, signed
 from miscal.report.opening import aligned, cut, opening_lines, short_facts
 
-MONITOR_VERSION = 4
+MONITOR_VERSION = 5
 """Version of the layout of ``monitor.json``; raised whenever a key changes its meaning or is removed."""
 MOST = 10**15
 """Beyond it, sums of squares could overflow; no monitor comes near."""
@@ -36,8 +35,6 @@ MOST_PRINTED, MOST_WARNED = 8, 4
 """Questions, and warnings, that are printed of a look; the page has all."""
 MOST_MORE = 10
 """So many times the rows so far, and more, are not named as how many more would tell."""
-FEW_ROWS = 300
-"""Rows of a run below which it is said what it could not know."""
 
 
 class LookNumbers(Part):
@@ -115,7 +112,7 @@ class Monitoring(ShowsItself, Document):
 
     ``kind`` says what the confidences are the probabilities of, and ``epsilon`` is the band of the run that counts as
     well calibrated: numbers are written as finely as it asks for. ``unit`` is what is counted once, and ``group`` the
-    column that says so. ``known`` is the number of rows by which the run knew how far off it could be.
+    column that says so.
 
     Attributes
     ----------
@@ -131,7 +128,7 @@ class Monitoring(ShowsItself, Document):
     Examples
     --------
     >>> Monitoring.model_fields["schema_version"].default
-    4
+    5
     """
 
     schema_version: int = MONITOR_VERSION
@@ -141,10 +138,8 @@ class Monitoring(ShowsItself, Document):
     alpha: FiniteFloat
     group: str | None
     unit: str
-    known: NonNegativeInt
     alarm: bool
     raised: NonNegativeInt | None
-    verdict: tuple[str, ...]
     rows: NonNegativeInt
     accuracy: Share
     confidence: Share
@@ -185,21 +180,25 @@ class Monitoring(ShowsItself, Document):
 
 
 def _headline(found: Monitoring) -> str:
-    """Say whether the correction holds, does not hold or is not known to, and by how much."""
+    """Say whether outcomes are what the correction says, and by how much they are not."""
     (level,), (gain,) = found.asked(LEVEL), found.asked(GAIN)
-    value, (low, high) = level.rows.value.value or 0.0, level.rows.value.interval or (None, None)
-    if level.state == BROKEN:
-        between = "" if low is None or high is None else f" ({_between(low, high)})"
-        return f"The correction does not hold: outcomes are {_off(value)} what it says{between}."
-    if gain.state == BROKEN:
+    low, high = level.rows.value.interval or (None, None)
+    if level.state != BROKEN and gain.state == BROKEN:
         return f"The correction does harm: log loss is {gain.rows.value.value or 0.0:.3g} higher with it than without."
     if low is None or high is None:
         return "Not known yet whether the correction holds: there are too few rows."
     if level.state == HOLDS:
         return f"The correction holds: outcomes are at most {upper_limit(max(-low, high))} points from what it says."
+    if low < 0 < high:
+        return f"Not known yet whether the correction holds: outcomes are {_off(low)} to {_off(high)} what it says."
     side = "below" if high <= 0 else "above"
-    far = f"{_off(low)} to {_off(high)}" if low < 0 < high else f"{_between(low, high)} points {side}"
-    return f"Not known yet whether the correction holds: outcomes are {far} what it says."
+    near = "" if level.state == BROKEN else f"; {tolerated(level)} are tolerated"
+    return f"Outcomes are {side} what it says, by {_between(low, high)} points{near}."
+
+
+def tolerated(level: QuestionNumbers) -> str:
+    """Write the distance from what the correction says that counts as right."""
+    return in_points(level.allowed[1])
 
 
 def _reason(found: Monitoring) -> str:
@@ -272,69 +271,6 @@ def _between(low: float, high: float) -> str:
     return f"{in_points(small).split()[0]} to {in_points(large).split()[0]}"
 
 
-def verdict(found: Monitoring) -> Iterator[str]:
-    """Say whether the correction holds: of all rows, against none, at findings and at thresholds."""
-    words = vocabulary(found.kind)
-    (level,), (gain,) = found.asked(LEVEL), found.asked(GAIN)
-    rows = f"{_count(found.rows, 'row')} and {_count(len(found.looks), 'look')}"
-    if found.alarm:
-        why = [
-            *(["outcomes are not what it says"] if level.state == BROKEN else []),
-            *([f"it is worse than the raw {words.probabilities}"] if gain.state == BROKEN else []),
-        ]
-        yield f"ALARM since look {found.raised}: the correction does not hold; {' and '.join(why)}."
-    elif level.state == HOLDS:
-        yield f"No alarm: in {rows}, the correction holds for all rows together."
-    else:
-        yield f"No alarm: in {rows}, it is not known whether the correction holds for all rows together."
-    yield f"All rows: {_answer(level, found)}."
-    yield f"Against the raw {words.probabilities}: {_answer(gain, found)}."
-    yield from _several(found.asked(FINDING), ("finding", "findings"), SHOWN, found)
-    # neighbouring thresholds say nearly the same
-    yield from _several(found.asked(THRESHOLD), ("side of a threshold", "sides of thresholds"), 1, found)
-    if found.known < FEW_ROWS:
-        reach = points(max(level.allowed), decimals_for(found.epsilon)).removeprefix("+")
-        yield (
-            f"What cannot be known: the run has {_count(found.known, 'row')}, and could not tell whether its corrected "
-            f"{words.probabilities} were already off by up to {reach} points when they were made. So much counts as no "
-            f"change; whether less than that is a change is not known. `miscal discover` with {FEW_ROWS} rows or more "
-            "narrows it."
-        )
-    if found.alarm:
-        yield "What to do: find out what changed, and run `miscal discover` again, with rows of this kind."
-
-
-def _several(asked: Sequence[QuestionNumbers], what: tuple[str, str], most: int, found: Monitoring) -> Iterator[str]:
-    """Count the answers of one kind, and name those farthest off that do not hold."""
-    if not asked:
-        return
-    of = {state: [one for one in asked if one.state == state] for state in (HOLDS, BROKEN, UNKNOWN)}
-    named = what[0] if len(asked) == 1 else what[1]
-    yield (
-        f"Of {len(asked)} {named}, the correction holds in {len(of[HOLDS])}, does not hold in "
-        f"{len(of[BROKEN])}, and in {len(of[UNKNOWN])} it is not known."
-    )
-    for one in sorted(of[BROKEN], key=lambda one: -abs(one.rows.value.value or 0.0))[:most]:
-        yield f"{f'In {one.phrase}' if one.phrase else one.about.capitalize()}: {_answer(one, found)}."
-
-
-def _answer(one: QuestionNumbers, found: Monitoring) -> str:
-    """Say the answer to a question, with the numbers that it rests on."""
-    words, rows, gain = vocabulary(found.kind), one.rows, one.kind == GAIN
-    if one.state == BROKEN:
-        state = f"{'worse' if gain else BROKEN} (shown by {_span(rows)})"
-    else:
-        state = "no worse" if gain and one.state == HOLDS else one.state
-    if gain:
-        return f"{state}; log loss {numbers(one, found)}"
-    if rows.observed is None or rows.corrected is None:
-        return f"{state}; no rows"
-    return (
-        f"{state}; of {_count(rows.n, 'row')}, {percent(rows.observed, 1)} {words.come_true}, and the corrected "
-        f"{words.probabilities} say {percent(rows.corrected, 1)}: {numbers(one, found)}"
-    )
-
-
 def numbers(one: QuestionNumbers, found: Monitoring) -> str:
     """Write value and interval of a question, in points (of the gain: in nats), and the zone that is allowed."""
 
@@ -361,7 +297,7 @@ def monitor_lines(found: Monitoring, out: Path) -> list[str]:
     heads = ("rows", "number", "it says", words.heads[0], "off, points", "correction")
     asked = found.in_order[:MOST_PRINTED]
     table = [_row(one, decimals, f"corrected {words.probability}") for one in asked]
-    facts = [("rows", _facts(found)[0][1])]
+    facts = _facts(found)[:2]
     facts += [("not asked", one) for one in found.left_out[:1]] + [("warning", one) for one in found.warnings]
     more = len(found.questions) - len(asked)
     lines = [
@@ -373,7 +309,7 @@ def monitor_lines(found: Monitoring, out: Path) -> list[str]:
     return [
         *lines,
         "",
-        *short_facts([*facts[: MOST_WARNED + 1], ("page", str(out / "monitor.html"))], above=len(lines)),
+        *short_facts([*facts[: MOST_WARNED + 2], ("page", str(out / "monitor.html"))], above=len(lines)),
     ]
 
 
@@ -398,6 +334,7 @@ def _facts(found: Monitoring) -> list[tuple[str, str]]:
     means = f"mean {words.probability} {percent(found.corrected, 1)} corrected, {percent(found.confidence, 1)} raw"
     return [
         ("rows", f"{last.rows:,} new, {found.rows:,} in {_count(len(found.looks), 'look')}{dropped}{by}"),
+        ("tolerance", f"{tolerated(found.asked(LEVEL)[0])} from what it says, to either side"),
         ("outcomes", f"{percent(found.accuracy, 1)} are 1; {means}"),
         ("brier", f"{found.brier_corrected:.4f} corrected, {found.brier_raw:.4f} raw"),
         (

@@ -1,4 +1,4 @@
-"""Labelled rows, corrected: new ones, read as `miscal calibrate` reads rows, and those that the run was made of."""
+"""New labelled rows, read as `miscal calibrate` reads rows, and corrected."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from miscal.base.arrays import as_text, column_of, row_list, value_list
 from miscal.base.errors import InputError, MiscalError, MismatchError, argument
-from miscal.base.folds import named_units, row_groups
+from miscal.base.folds import row_groups
 from miscal.base.vocabulary import ANSWER, JUDGE, Kind, Vocabulary, vocabulary
 from miscal.data.readers.class_columns import CORRECT, PREDICTED, ClassColumns
 from miscal.data.readers.names import find, refuse_told
@@ -20,7 +20,6 @@ from miscal.data.readers.outcomes import outcomes
 from miscal.data.readers.roles import Asked, Grouping, Roles
 from miscal.data.readers.rows import TableRows, metadata_of, missing, refuse_missing, refuse_repeated, texts
 from miscal.data.readers.rows import label as what_is_called
-from miscal.data.triples import Triples
 from miscal.discovery.run import RunContent
 from miscal.discovery.saved_model import SavedModel, correct_rows
 from miscal.findings.conditions import Frame
@@ -35,10 +34,6 @@ ROW_ID, ID = "row_id", "id"
 
 ON_INVALID = ("error", "drop")
 """What may be done about rows that cannot be used."""
-MOST_TRIED = 1_000
-"""Rows by which it is found out whether the saved model corrects at all. Not tuned."""
-UNMOVED = 1e-9
-"""Correction of a confidence that is none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,13 +289,9 @@ def group_names(beside: TableRows, grouping: Grouping) -> np.ndarray:
 
 
 def frame_of(run: RunContent, model: SavedModel, rows: NewLabelled) -> Frame:
-    """Put together what findings ask of new rows; the hidden field is estimated where a finding rests on it."""
+    """Put together what findings ask of new rows."""
     named = {name: rows.columns[name] for name in run.summary.data.columns.metadata if name in rows.columns}
-    hidden = None
-    if any(one.condition.on_field for one in run.summary.findings):
-        estimated = model.estimator.fitted.correct(rows.X, rows.confidence)
-        hidden = estimated.delta - (rows.visible - rows.confidence)
-    return frame_of_rows(named, rows.X, model.encoder, text=rows.text, clusters=run.load_clusters(), hidden=hidden)
+    return frame_of_rows(named, rows.X, model.encoder, text=rows.text, clusters=run.load_clusters())
 
 
 def ids_of(run: RunContent, column: str) -> pl.Series:
@@ -311,44 +302,3 @@ def ids_of(run: RunContent, column: str) -> pl.Series:
     except MiscalError:
         return pl.Series([])
     return pl.Series([]) if ids.dtype.is_nested() or ids.is_empty() else as_text(ids)[run.table["row"]].drop_nulls()
-
-
-def known_rows(run: RunContent, model: SavedModel, triples: Triples | None) -> tuple[NewLabelled, Frame | None]:
-    """Return the rows of a run, corrected by fits that had not seen their outcomes, and what findings ask of them.
-
-    `triples` are its rows as read again. Where they cannot be, there are no inputs, and nothing that findings ask of.
-    """
-    table = run.table
-    columns = {name: table[name].cast(float).to_numpy() for name in ("confidence", "correct", "corrected", "visible")}
-    visible = np.clip(columns["confidence"] + columns["visible"], 0.0, 1.0)
-    if triples is not None:
-        some = slice(0, MOST_TRIED)
-        delta = model.estimator.fitted.correct(triples.X[some], triples.confidence[some]).delta
-        if np.all(np.abs(delta) < UNMOVED):
-            # the fits of the run may have corrected them where the saved one, from all rows, does not
-            columns["corrected"] = columns["confidence"]
-    unit = np.arange(len(table))
-    if "unit" in table.columns and not table["unit"].null_count():
-        unit = table["unit"].to_numpy()
-    elif triples is not None and triples.group is not None:
-        unit = named_units(len(table), triples.group.astype(str))
-    # a row without a corrected confidence shows nothing
-    shown = run.evaluated.to_numpy() & np.isfinite(columns["corrected"]) & np.isfinite(visible)
-    order = np.argsort(unit, kind="stable")
-    order = order[shown[order]]
-    rows = NewLabelled(
-        X=(np.zeros((len(table), 0)) if triples is None else triples.X)[order],
-        correct=columns["correct"][order],
-        confidence=columns["confidence"][order],
-        corrected=np.clip(columns["corrected"][order], 0.0, 1.0),
-        visible=visible[order],
-        supported=table["supported"].to_numpy()[order],
-        unit=np.unique(unit[order], return_inverse=True)[1],
-    )
-    if triples is None:
-        return rows, None
-    taken, hidden = triples.take(order), table["hidden"].cast(float).to_numpy()[order]
-    clusters = run.load_clusters()
-    return rows, frame_of_rows(
-        taken.metadata, taken.X, model.encoder, text=taken.text, clusters=clusters, hidden=hidden
-    )

@@ -14,7 +14,7 @@ from miscal.report.formatting import count, points, signed
 from miscal.report.frame import render_page
 from miscal.report.groups import Group
 from miscal.report.opening import opening
-from miscal.report.panels.answer import forest_axis
+from miscal.report.panels.groups import forest_axis
 from miscal.report.source import printable
 from miscal.runs.monitor.document import (
     BROKEN,
@@ -26,6 +26,7 @@ from miscal.runs.monitor.document import (
     QuestionNumbers,
     RowsOfLooks,
     numbers,
+    tolerated,
 )
 
 if TYPE_CHECKING:
@@ -62,8 +63,8 @@ GLOSSARY = (
     ),
     (
         "Allowed",
-        "Two points to either side, or what the run could be off by without knowing it. A correction is never exact; "
-        "how far off it was when it was made is no change.",
+        "The tolerance to either side of what the correction says: two points, unless `--tolerance` says otherwise. Of "
+        "the log loss, no more than without the correction.",
     ),
     (
         "Alarm",
@@ -90,6 +91,7 @@ def build(document: Monitoring) -> str:
         total=len(groups),
         along=forest_axis(groups[:SHOWN]),
         course=course_row(shown),
+        tolerance=tolerated(shown.asked(LEVEL)[0]),
         notes=[*shown.warnings, *(f"Not asked: {one}." for one in shown.left_out)],
         asked_line=_states(shown),
         looks_line=f"{count(len(shown.looks))} so far, with {count(shown.rows)} rows",

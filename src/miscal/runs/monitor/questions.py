@@ -21,7 +21,7 @@ from miscal.base.number_wording import threshold_text
 from miscal.base.vocabulary import vocabulary
 from miscal.calibration.metrics.scores import log_losses
 from miscal.discovery.run import RunContent
-from miscal.evidence.anytime import SUMS, clipped_logit, running_interval, standard_error, unit_sums
+from miscal.evidence.anytime import SUMS, clipped_logit, running_interval, unit_sums
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings import EPSILON
 from miscal.findings.conditions import Frame
@@ -55,8 +55,6 @@ FROM_FIRST = 0.98
 """Share of the error of a question for all looks together; the rest is for those from a later look on."""
 TOLERANCE = 0.4
 """Distance from the corrected confidences that counts as right, in parts of the run's band: 2 points of 5."""
-RUN_ERRORS = 1.645
-"""Standard errors by which the run may have been off without knowing it: its 90 % interval."""
 
 
 class Question(Part):
@@ -141,63 +139,46 @@ class Question(Part):
 
 
 def questions_of(
-    run: RunContent,
-    known: tuple[NewLabelled, Frame | None],
-    new: Frame,
-    *,
-    tolerance: float | None,
-    factor: float,
-    left: list[str],
+    run: RunContent, new: Frame, *, tolerance: float | None, factor: float, left: list[str]
 ) -> tuple[Question, ...]:
     """Decide what is asked, and what counts as right, before the first new outcome.
 
-    `known` are the rows of the run, and `new` the first new rows: findings whose rows one lacks are left out,
-    and `left` gets what cannot be asked, and why. `tolerance` is the distance from the corrected confidences that the
-    user takes for right; None: 2 points or so, or what the run could be off by.
+    Findings whose rows `new` lacks are left out, and `left` gets what cannot be asked, and why. `tolerance` is the
+    distance from the corrected confidences that counts as right: by default 2 points or so.
     """
-    rows, frame = known
-    asked = [*_asked(run, rows, frame, new, left)]
+    asked = [*_asked(run, new, left)]
     rest = SIGNIFICANCE * (1 - LEVEL_SHARE) / (len(asked) - 1)
     width = tolerance if tolerance is not None else TOLERANCE * float(run.summary.settings.get("epsilon") or EPSILON)
-    decided = []
-    for one, inside in asked:
-        sums = one.sums(rows, inside)[: len(SUMS)]
-        before, error = float(sums[2] / max(sums[0], 1)), RUN_ERRORS * factor * float(standard_error(sums))
-        if tolerance is not None or not np.isfinite(error):
-            before, error = 0.0, 0.0
-        if one.kind == GAIN:
-            allowed: tuple[float | None, float] = None, max(0.0, before + error)
-        else:
-            reach = max(width, error)
-            allowed = min(0.0, before) - reach, max(0.0, before) + reach
-        share = SIGNIFICANCE * LEVEL_SHARE if one.kind == LEVEL else rest
-        decided.append(one.model_copy(update={"error": share, "allowed": allowed, "factor": factor}))
-    return tuple(decided)
+    return tuple(
+        one.model_copy(
+            update={
+                "error": SIGNIFICANCE * LEVEL_SHARE if one.kind == LEVEL else rest,
+                "allowed": (None, 0.0) if one.kind == GAIN else (-width, width),
+                "factor": factor,
+            }
+        )
+        for one in asked
+    )
 
 
-def _asked(
-    run: RunContent, rows: NewLabelled, frame: Frame | None, new: Frame, left: list[str]
-) -> Iterator[tuple[Question, Mask | None]]:
-    """List the questions, with the rows of the run that those about findings are about."""
+def _asked(run: RunContent, new: Frame, left: list[str]) -> Iterator[Question]:
+    """List the questions."""
     words = vocabulary(run.summary.kind)
 
     def question(kind: QuestionKind, about: str, of: str = "", **more: Any) -> Question:
         # what counts as right is decided once all are known
         return Question(key=f"{kind}{of}", kind=kind, about=about, error=SIGNIFICANCE, allowed=(0.0, 0.0), **more)
 
-    yield question(LEVEL, "all rows"), None
-    yield question(GAIN, f"corrected {words.probabilities} against raw ones, log loss"), None
+    yield question(LEVEL, "all rows")
+    yield question(GAIN, f"corrected {words.probabilities} against raw ones, log loss")
     for place, one in enumerate(run.summary.findings):
-        lacking = "the rows of the run cannot be read" if frame is None else one.condition.lacks(frame)
-        lacking = lacking or one.condition.lacks(new)
-        inside = None if lacking or frame is None else one.condition.rows(frame)
-        if inside is None or not inside.any():
-            left.append(f"finding {one.description!r}: {lacking or 'no row of the run is told to belong to it'}")
+        if lacking := one.condition.lacks(new):
+            left.append(f"finding {one.description!r}: {lacking}")
             continue
-        yield question(FINDING, one.description, f":{place}", place=place), inside
+        yield question(FINDING, one.description, f":{place}", place=place)
     for one in run.summary.decisions:
         for above in (True, False):
             side = f"{'at or above' if above else 'below'} {threshold_text(one.threshold)}"
             of = f":{one.threshold:g}:{'above' if above else 'below'}"
             about = f"corrected {words.probability} {side}"
-            yield question(THRESHOLD, about, of, threshold=one.threshold, above=above), None
+            yield question(THRESHOLD, about, of, threshold=one.threshold, above=above)

@@ -22,9 +22,9 @@ from miscal.base.arrays import value_list
 from miscal.base.document import Part, Share
 from miscal.base.errors import CorruptFile, InputError, MismatchError, argument
 from miscal.base.files import digest
-from miscal.base.state_folder import CONFIG, load_state, save_state
+from miscal.base.folders import CONFIG, load_state, save_state
 from miscal.discovery.saved_model import model_folder
-from miscal.runs.monitor.document import FINDING, GAIN, LEVEL, MOST, THRESHOLD, Count, LookNumbers
+from miscal.runs.monitor.document import FINDING, GAIN, LEVEL, MOST, THRESHOLD, LookNumbers
 from miscal.runs.monitor.new_rows import ID, NewLabelled
 from miscal.runs.monitor.questions import COLUMNS, MEANS, Question
 
@@ -75,7 +75,7 @@ def refuse_counted(state: MonitorState, rows: NewLabelled, folder: Path) -> None
 
 
 FORM = "miscal-monitor"
-LAYOUT = 6
+LAYOUT = 7
 """Version of what the state of a monitor holds; raised whenever it asks or keeps something else."""
 FOLDER = "state"
 _REMEDY = f"put the old file back, or begin a new monitor with {argument('out')}"
@@ -84,23 +84,21 @@ _REMEDY = f"put the old file back, or begin a new monitor with {argument('out')}
 class MonitorState(Part):
     """A monitor between two looks.
 
-    ``model`` are digests of the model and the summary that it watches, and ``group`` is "none" where rows count one by
-    one although the run counts units. ``left_out`` says what cannot be asked, and why; ``known`` counts the rows of the
-    run by which it was decided what counts as right. ``by_id`` says whether rows are recognised by their ids. ``sums``
-    are those of the digests of each look's rows; ``seen`` are the digests of ids of the run and of all looks, and
-    ``groups`` those of all groups, both in rising order.
+    ``model`` are digests of the model and the summary that it watches, and ``group`` is "none" where rows count one
+    by one although the run counts units. ``left_out`` says what cannot be asked, and why. ``by_id`` says whether
+    rows are recognised by their ids. ``sums`` are those of the digests of each look's rows; ``seen`` are the
+    digests of ids of the run and of all looks, and ``groups`` those of all groups, both in rising order.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
-    layout: Literal[6] = LAYOUT
+    layout: Literal[7] = LAYOUT
     model: tuple[str, ...]
     group: str | None
     tolerance: Share | None
     questions: tuple[Question, ...]
     looks: tuple[LookNumbers, ...] = ()
     left_out: tuple[str, ...]
-    known: Count
     by_id: bool
     sums: tuple[int, ...] = ()
     seen: np.ndarray = Field(default_factory=lambda: np.zeros(0, np.uint64), exclude=True)

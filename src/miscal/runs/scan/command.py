@@ -17,19 +17,18 @@ import polars as pl
 from miscal.base.document import Measure
 from miscal.base.errors import InputError, argument
 from miscal.base.files import digest, whole_folder
+from miscal.base.frames import scan_parquet
 from miscal.base.options import given, of_fields, takes
 from miscal.base.signatures import checked_call
-from miscal.base.sql_text import Dialect
-from miscal.base.tables import scan_parquet
 from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.survey_design import average
 from miscal.data.columns import split_names
 from miscal.data.counting import Answers, CellSource, Question
-from miscal.data.relations import only, open_relation, worth_staging
+from miscal.data.relations import Dialect, only, open_relation, worth_staging
 from miscal.discovery.answer import finding_sentence
 from miscal.discovery.summary_parts import Answer, CurveNumbers
-from miscal.findings.ledger import ADJUSTMENTS, LEDGER_DEFAULTS, Finding, FindingsMethod
+from miscal.findings.ledger import ADJUSTMENT, LEDGER_DEFAULTS, Finding, FindingsMethod
 from miscal.findings.ledger.cells import CellTable, in_units, labelled
 from miscal.findings.ledger.groups import PAIR, not_crossed
 from miscal.findings.ledger.ledger import ledger_of
@@ -46,11 +45,12 @@ from miscal.runs.scan.document import (
     LeftOut,
     ScanColumn,
     ScanSummary,
+    as_python,
+    as_sql,
     read_cells,
 )
-from miscal.runs.scan.options import ScanOptions
 from miscal.runs.scan.plan import checked_rows, found_units, named_columns, plan_of, sums_of
-from miscal.runs.scan.written import as_python, as_sql
+from miscal.runs.settings import ScanOptions
 
 FILES = (CELLS, SUMMARY, CORRECTION, SQL, PYTHON, PAGE)
 _BINS = 10
@@ -92,8 +92,8 @@ class Scan:
     def findings(self) -> pl.DataFrame:
         """Return the findings as a table, the strongest first."""
         rows = [
-            (one.description, one.n, one.confidence, one.accuracy, one.corrected, one.before.value,
-             *(one.before.interval or (None, None)), one.p_adjusted)
+            (one.description, one.n, one.confidence, one.accuracy, one.corrected, one.hidden.value,
+             *(one.hidden.interval or (None, None)), one.p_adjusted)
             for one in self.summary.findings
         ]  # fmt: skip
         numbers = ("predicted", "happened", "corrected", "hidden", "low", "high", "p_adjusted")
@@ -321,7 +321,7 @@ def summarised(cells: Cells, start: float, ask: Callable[[Question], pl.DataFram
         values=ledger.values,
         findings_method=FindingsMethod(
             candidates=candidates,
-            adjustment=ADJUSTMENTS[LEDGER_DEFAULTS.adjustment],
+            adjustment=ADJUSTMENT,
             level=LEDGER_DEFAULTS.significance,
             evidence="all",
             n=everything.n,

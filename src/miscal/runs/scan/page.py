@@ -18,8 +18,7 @@ from miscal.report.formatting import bounds, count, p_value, points
 from miscal.report.frame import environment, render_page
 from miscal.report.groups import Curves, Group, drawn_curves
 from miscal.report.opening import opening, opening_lines, short_facts
-from miscal.report.panels.answer import forest_axis
-from miscal.report.panels.columns import column_views
+from miscal.report.panels.groups import column_views, forest_axis
 from miscal.report.source import printable
 from miscal.report.texts import begin
 from miscal.runs.scan.document import CELLS, PAGE, SQL, ScanSummary
@@ -83,16 +82,15 @@ def build(summary: ScanSummary) -> str:
 
 def groups_of(summary: ScanSummary) -> list[Group]:
     """Return the findings as groups of a table, in their order."""
-    words = vocabulary(summary.kind)
     return [
         Group(
             number=place,
-            name=group_name(one, words),
+            name=group_name(one),
             n=one.n,
             predicted=one.confidence,
             happened=one.happened,
             corrected=one.corrected,
-            hidden=one.before,
+            hidden=one.hidden,
             colour="",
             equal=one.expected,
         )
@@ -112,7 +110,7 @@ def _curves(summary: ScanSummary) -> Curves:
 def _facts(one: Finding) -> dict[str, Any]:
     return {
         "name": one.description,
-        "hidden": f"{points(one.before.value)} ({bounds(one.before.interval)})",
+        "hidden": f"{points(one.hidden.value)} ({bounds(one.hidden.interval)})",
         "given": f"{points(one.conditional.value)} ({bounds(one.conditional.interval)})",
         "p": p_value(one.p_adjusted),
         "also": "; ".join(one.aliases[:3]),

@@ -14,19 +14,18 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from miscal.base.arrays import value_list
+from miscal.base.arrays import SHOWN_IN_WARNING, value_list
 from miscal.base.errors import InputError, argument
-from miscal.base.tables import scan_parquet
+from miscal.base.frames import scan_parquet
+from miscal.data.column_reading import may_count, names_identity
 from miscal.data.columns import split_names
 from miscal.data.counting import MOST_UNITS, PERIODS, Cut, Sums, cell_of
-from miscal.data.identity_names import may_count, names_identity
-from miscal.data.merging import runs
 from miscal.data.readers.candidate_groups import LEAST_UNITS
-from miscal.data.relations import DATE, NUMBER, TEXT, Relation, day_counts, level_counts, number_counts
+from miscal.data.relations import DATE, NUMBER, TEXT, Relation, day_counts, level_counts, number_counts, runs
 from miscal.findings.ledger import LEDGER_DEFAULTS
 from miscal.findings.ledger.bins import bins_of
 from miscal.findings.ledger.cells import CellPlan, wide
-from miscal.runs.scan.options import ScanOptions
+from miscal.runs.settings import ScanOptions
 
 STRATA, STRATUM_ROWS = 128, 64
 """Strata of the probability at most, and rows of each on average at least."""
@@ -243,7 +242,8 @@ def _other_values(relation: Relation, sums: Sums, outcome_is: str) -> list[str]:
             f"{argument('positive')}: column {sums.event!r} nowhere holds {str(sums.positive)!r}; it holds "
             f"{value_list(others[:20])}"
         )
-    said = f"{sums.event}: {str(sums.positive)!r} counts as 1, and every other value as 0: {value_list(others[:20])}"
+    shown = value_list(others, SHOWN_IN_WARNING)
+    said = f"{sums.event}: {str(sums.positive)!r} counts as 1, and every other value as 0: {shown}"
     return [said] if len(others) > 1 else []
 
 

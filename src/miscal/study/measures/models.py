@@ -16,7 +16,7 @@ question.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Any
@@ -48,7 +48,7 @@ from miscal.findings.ledger import LEDGER_DEFAULTS, column_groups, value_words, 
 from miscal.findings.ledger.sizes import left_by, residual_size
 from miscal.findings.shared_findings import ModelAnswers, find_shared, shared_columns
 from miscal.study.pair_result import PairResult, TableRows
-from miscal.study.tables import CALIBRATION_COST, HIDDEN_COST, LOG_LOSS, attributes, with_ends
+from miscal.study.tables import attributes, with_ends
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -107,23 +107,6 @@ class ModelRows:
         return self.after.confidence
 
 
-@dataclass(frozen=True, eq=False)
-class CommonGroup:
-    """A value of a column that all models have, or a bin of its numbers or dates that is the same for all.
-
-    `rows` are its rows of each model, arrays of indexes; empty where a model has none.
-    """
-
-    column: str
-    condition: Condition
-    rows: tuple[Ints, ...]
-
-    @property
-    def value(self) -> str:
-        """The value in words, without its column."""
-        return value_words(self.column, self.condition)
-
-
 def model_rows(result: PairResult, question: Ints) -> ModelRows:
     """Take the evaluation rows of a pair, whose rows have questions (n,) from `same_questions`."""
     triples, learned = result.triples, result.learned
@@ -148,21 +131,20 @@ def model_rows(result: PairResult, question: Ints) -> ModelRows:
     )
 
 
-def common_groups(models: Sequence[ModelRows]) -> list[CommonGroup]:
+def common_groups(models: Sequence[ModelRows]) -> list[tuple[str, Condition, list[Ints]]]:
     """List the values of the columns that all models have; numbers and dates are cut into the same bins for all.
 
     They are those that the ledger of shared findings tests (:func:`miscal.findings.shared.find_shared`), column by
-    column; values without any row are left out.
+    column, each with its column and the rows of each model, empty where a model has none; values without any row are
+    left out.
     """
     ends = np.cumsum([len(one) for one in models])[:-1]
     found = []
     for part in column_groups(shared_columns([one.columns for one in models])):
         codes = np.split(part.codes, ends)
         for cell, condition in enumerate(part.cells):
-            rows = tuple(np.flatnonzero(own == cell) for own in codes)
-            if any(map(len, rows)):
-                found.append(CommonGroup(part.column, condition, rows))
-    return found
+            found.append((part.column, condition, [np.flatnonzero(own == cell) for own in codes]))
+    return [one for one in found if any(map(len, one[2]))]
 
 
 def measure_groups(models: Sequence[ModelRows]) -> TableRows:
@@ -175,8 +157,7 @@ def measure_groups(models: Sequence[ModelRows]) -> TableRows:
     groups, rows = common_groups(models), []
     for place, model in enumerate(models):
         stratum = strata_of(model.rows)
-        for group in groups:
-            at = group.rows[place]
+        for column, condition, at in ((column, condition, found[place]) for column, condition, found in groups):
             if not len(at):
                 continue
             inside = np.zeros(len(model), dtype=bool)
@@ -187,15 +168,16 @@ def measure_groups(models: Sequence[ModelRows]) -> TableRows:
             tested = min(len(at), len(model) - len(at)) >= LEDGER_DEFAULTS.min_rows
             rows.append({
                 **model.named,
-                **attributes(group, "column", "value"),
-                "bin": not isinstance(group.condition, Value),
+                "column": column,
+                "value": value_words(column, condition),
+                "bin": not isinstance(condition, Value),
                 "n": len(at),
                 **with_ends("residual", residual.value, residual.interval),
                 **with_ends("hidden", hidden.value, hidden.interval, ends=""),
                 "p_value": hidden.p_value if tested else None,
                 "p_adjusted": None,
                 **with_ends("after", after.value, after.interval),
-                "finding": model.findings.get(group.condition),
+                "finding": model.findings.get(condition),
             })  # fmt: skip
     return {"groups": rows}
 
@@ -286,16 +268,11 @@ class PairedModels:
         return mean, np.bincount(cluster, mass * (values - mean) / total, self.n_clusters)
 
 
-def _losses(one: ModelRows, confidence: Floats) -> Floats:
-    return log_losses(one.rows.correct, confidence)
-
-
-RANKED: Mapping[str, Callable[[ModelRows], Floats]] = {
-    CALIBRATION_COST: lambda one: _losses(one, one.rows.confidence) - _losses(one, one.globally_corrected),
-    HIDDEN_COST: lambda one: _losses(one, one.globally_corrected) - _losses(one, one.corrected),
-    LOG_LOSS: lambda one: _losses(one, one.corrected),
-}
-"""What models are ranked by, and its value at each row; lower is better."""
+def ranked(one: ModelRows) -> dict[str, Floats]:
+    """Return what models are ranked by, at each row; lower is better."""
+    confidences = (one.rows.confidence, one.globally_corrected, one.corrected)
+    before, globally, after = (log_losses(one.rows.correct, confidence) for confidence in confidences)
+    return {"calibration_cost": before - globally, "hidden_cost": globally - after, "log_loss_corrected": after}
 
 
 def measure_rankings(models: Sequence[ModelRows]) -> TableRows:
@@ -304,9 +281,9 @@ def measure_rankings(models: Sequence[ModelRows]) -> TableRows:
     Intervals, comparisons and ranks of one measure are all right at once in 95 % of studies
     (:func:`miscal.evidence.rankings.rank`).
     """
-    paired, rows = PairedModels.of(models), []
-    for name, value in RANKED.items():
-        found = rank(*paired.means([value(one) for one in models]), higher_is_better=False)
+    paired, rows, values = PairedModels.of(models), [], [ranked(one) for one in models]
+    for name in values[0]:
+        found = rank(*paired.means([one[name] for one in values]), higher_is_better=False)
         columns = {"value": found.estimate, **attributes(found, "low", "high", "best_rank", "worst_rank")}
         rows += [
             {**one.named, "measure": name, "n": len(paired.at[k]), "common": paired.common}
@@ -384,11 +361,11 @@ def measure_group_rankings(models: Sequence[ModelRows]) -> TableRows:
 
 
 def _groups(paired: PairedModels) -> Iterator[_Group]:
-    for group in common_groups(paired.models):
-        compared = [np.flatnonzero(np.isin(at, rows)) for at, rows in zip(paired.at, group.rows, strict=True)]
+    for column, condition, found in common_groups(paired.models):
+        compared = [np.flatnonzero(np.isin(at, rows)) for at, rows in zip(paired.at, found, strict=True)]
         inside = {k: rows for k, rows in enumerate(compared) if len(rows) >= LEDGER_DEFAULTS.min_rows}
         if len(inside) > 1:
-            yield _Group(attributes(group, "column", "value"), paired, inside)
+            yield _Group({"column": column, "value": value_words(column, condition)}, paired, inside)
 
 
 def _critical(groups: Sequence[_Group]) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from miscal.base.json_values import clean_text
+from miscal.base.document import clean_text
 from miscal.base.vocabulary import Kind
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics import (
@@ -24,11 +24,11 @@ from miscal.discovery.estimating import corrections_by_name
 from miscal.discovery.fitted_rows import evaluated_rows
 from miscal.discovery.measurements import comparison, reliability
 from miscal.discovery.summary import Comparison
-from miscal.evidence.bootstrap import slice_bootstrap
 from miscal.evidence.power import threshold_sensitivity
+from miscal.evidence.stability import slice_bootstrap
 from miscal.runs.compare.estimates import clustered_mean
 from miscal.study.pair_result import FieldRows, PairResult, RawGeometry, TableRows
-from miscal.study.tables import LOG_LOSS, REGIONS, RESIDUAL, SMECE, SOUGHT, TABLES, attributes, with_ends
+from miscal.study.tables import REGIONS, SOUGHT, TABLES, attributes, with_ends
 
 COVERAGES = tuple(np.linspace(0.05, 1.0, 20).round(2).tolist())
 """Coverages of the risk-coverage curve: 0.05, 0.10, ..., 1."""
@@ -52,7 +52,7 @@ the band in whole hundredths, such as 0.05, are edges, so that no bin lies on bo
 
 def measure_pair(result: PairResult) -> TableRows:
     """Fill the table ``pairs``: a row for the learned field and, where it is measured, one for the raw inputs."""
-    blank = dict.fromkeys(TABLES["pairs"].columns)
+    blank = dict.fromkeys(TABLES["pairs"])
     rows = [blank | _of_geometry(result, "learned", result.learned) | _of_learned(result)]
     if result.raw is not None:
         chosen = attributes(result.raw.field, "sigma", "alpha", "proxy") | {"seconds_field": result.raw.seconds}
@@ -216,9 +216,9 @@ def measure_board(result: PairResult) -> TableRows:
     """Fill the table ``board``: what models are compared by, each with its interval."""
     rows, error = result.learned, result.found.summary.global_.smece
     own = {
-        RESIDUAL: _mean("value", rows.correct - rows.confidence, result.unit, ends=""),
-        SMECE: with_ends("value", error.value, error.interval, ends=""),
-        LOG_LOSS: _mean("value", log_losses(rows.correct, rows.corrected), result.unit, ends=""),
+        "residual": _mean("value", rows.correct - rows.confidence, result.unit, ends=""),
+        "smece": with_ends("value", error.value, error.interval, ends=""),
+        "log_loss_corrected": _mean("value", log_losses(rows.correct, rows.corrected), result.unit, ends=""),
     }
     return {"board": [{**result.named, "measure": name, "n": len(rows.correct), **size} for name, size in own.items()]}
 
@@ -263,23 +263,15 @@ def _regions(result: PairResult) -> Iterator[tuple[str, str, np.ndarray]]:
 
 def measure_thresholds(result: PairResult) -> TableRows:
     """Fill the table ``thresholds``: the field of each geometry, cut at every epsilon of the settings."""
-    rows = []
-    for geometry, seen in result.geometries.items():
-        for by in ("smece", "brier"):
-            for at in threshold_sensitivity(
-                seen.correct,
-                seen.confidence,
-                seen.regimes_of,
-                epsilons=EPSILONS,
-                min_rows=result.pair.min_rows,
-                by=by,
-            ):
-                share = at.share_worst
-                rows.append(
-                    {**result.named, "geometry": geometry, "by": by, **attributes(at, "epsilon", "worst", "brier_gap")}
-                    | {"n": None if share is None else round(share * len(seen.correct)), "share": share}
-                    | {"smece_gap": at.gap, "smece_gap_clipped": clipped(at.gap)}
-                )
+    cut = {"epsilons": EPSILONS, "min_rows": result.pair.min_rows}
+    rows = [
+        {**result.named, "geometry": geometry, "by": by, **attributes(at, "epsilon", "worst", "brier_gap")}
+        | {"n": None if at.share_worst is None else round(at.share_worst * len(seen.correct)), "share": at.share_worst}
+        | {"smece_gap": at.gap, "smece_gap_clipped": clipped(at.gap)}
+        for geometry, seen in result.geometries.items()
+        for by in ("smece", "brier")
+        for at in threshold_sensitivity(seen.correct, seen.confidence, seen.regimes_of, by=by, **cut)
+    ]
     return {"thresholds": rows}
 
 

@@ -5,30 +5,32 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections import defaultdict
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from miscal.base.arrays import counted
 from miscal.base.files import disk_errors, replace_file
+from miscal.report.formatting import change, metric, points
 from miscal.report.frame import render_page
 from miscal.report.opening import opening
-from miscal.report.texts import first_sentence
+from miscal.report.texts import first_sentence, short
 from miscal.study.aggregates import forgetting, forgetting_sentence
+from miscal.study.answers import Answer, group_name
 from miscal.study.claims import PaperClaim
 from miscal.study.drawing import look, write
 from miscal.study.figures import FIGURES
 from miscal.study.folder import n_planned, n_planned_by_method, planned
-from miscal.study.pages import board, grids, paper_grids
+from miscal.study.pages import grids
 from miscal.study.paper_numbers import SOURCE
 from miscal.study.tables import Tables, read_tables
-from miscal.study.verdict import StudySummary, as_json, sentences, summarise
+from miscal.study.verdict import StudySummary, sentences, summarise
 from miscal.study.vocabulary import StudyVocabulary
 
 HERE = Path(__file__).parent / "templates"
 _STYLES = ("base.css", "tables.css", "figures.css", "answer.css", "print.css", "study.css", "board.css")
 _PROGRAMS = ("element.js", "order.js", "sort.js", "folds.js")
-_FILTERS = (("first_sentence", lambda text: first_sentence(text)[0]),)
 _FIRST = ("calibration_cost", "together", "promises", "corrected")
 """Questions whose pictures may open the first page: the first two that have one."""
 PAPER = "paper.html"
@@ -43,6 +45,17 @@ _DOORS = {
 
 _WIDE = 400
 """Width of a figure, in points, from which a phone scrolls it instead of shrinking it."""
+MOST_DRAWN = 120
+"""Groups of a data set on the page; the table ``groups`` has all."""
+_STEPS = (0.02, 0.05, 0.10, 0.20)
+"""Absolute hidden residuals at which a cell of the matrix takes a deeper colour."""
+
+
+_FILTERS = (
+    ("first_sentence", lambda text: first_sentence(text)[0]),
+    ("line_name", lambda line: line_name(line)),
+    ("shade", lambda cell: _shade(cell)),
+)
 
 
 def write_pages(out: str | Path, *, paper: bool = False) -> Path:
@@ -78,22 +91,135 @@ wrote
     """
     folder = Path(out)
     tables = read_tables(folder)
-    by_method = n_planned_by_method(folder)
-    summary = summarise(tables, n_planned(folder, tables), by_method, planned(folder), paper=paper)
+    summary = summarise(tables, n_planned(folder, tables), n_planned_by_method(folder), planned(folder), paper=paper)
     with disk_errors(str(folder)):
-        drawn = _draw(tables, folder / "figures", summary.words) if summary.of_paper else []
-        content = json.dumps(as_json(summary), indent=1, ensure_ascii=False, allow_nan=False)
+        content = json.dumps(summary.model_dump(mode="json"), indent=1, ensure_ascii=False, allow_nan=False)
         replace_file(folder / "summary.json", (content + "\n").encode())
         if summary.of_paper:
-            replace_file(folder / PAPER, _paper(tables, summary, by_method, drawn, folder))
+            replace_file(folder / PAPER, _paper(tables, summary, folder))
         else:
             (folder / PAPER).unlink(missing_ok=True)
         replace_file(folder / "index.html", _index(tables, summary, folder))
     return folder / "index.html"
 
 
+def _page(template: str, **values: Any) -> bytes:
+    page = render_page(
+        template, _STYLES, _PROGRAMS, folder=HERE, filters=_FILTERS, version=metadata.version("miscal"), **values
+    )
+    return page.encode()
+
+
+# --- the first page -----------------------------------------------------------------------------------------------
+
+
+def _index(tables: Tables, summary: StudySummary, out: Path) -> bytes:
+    pictures = [(one, picture(one, summary.method, out)) for one in summary.answers]
+    drawn = {one.name: (one, picture) for one, picture in pictures if picture}
+    n_groups = sum(len(one["lines"]) for one in summary.matrices)
+    return _page(
+        "index.html",
+        **opening(summary.answer),
+        first=[drawn[name] for name in _FIRST if name in drawn][:2],
+        title=title(tables),
+        summary=summary,
+        answers=pictures,
+        doors=_DOORS,
+        matrix_line=f"{n_groups:,} groups; what holds for a model, and for all",
+        matrices=[(one, _links(one, out)) for one in summary.matrices],
+        most=MOST_DRAWN,
+        firsts=grids.firsts_grid(tables, summary.method),
+        board=grids.board_grid(tables, summary.method, out, summary.words),
+        failures=grids.failures_grid(tables),
+    )
+
+
+def title(tables: Tables) -> str:
+    """Say how many models were asked on which data sets.
+
+    >>> import polars as pl
+    >>> title({"pairs": pl.DataFrame({"pair": ["a", "b"], "model": ["x", "y"], "dataset": ["mmlu", "mmlu"]})})
+    '2 models on mmlu'
+    """
+    pairs = tables["pairs"].unique("pair", maintain_order=True)
+    models, datasets = pairs["model"].n_unique(), pairs["dataset"].unique(maintain_order=True).to_list()
+    if not models:
+        return "No pair is finished yet"
+    on = short(datasets[0], 60) if len(datasets) == 1 else f"{len(datasets)} data sets"
+    said = f"{counted(models, 'model')} on {on}"
+    return said if pairs.height == models * len(datasets) else f"{said}, {pairs.height} pairs"
+
+
+def picture(answer: Answer, method: str, out: Path) -> dict[str, Any] | None:
+    """Place the bars of an answer on one axis that holds 0, in per cent of its width; None without any."""
+    if not answer.bars:
+        return None
+    low = min(0.0, *(one["low"] for one in answer.bars))
+    width = max(max(0.0, *(one["high"] for one in answer.bars)) - low, 1e-9)
+    place = lambda value: round(100 * (value - low) / width, 2)  # noqa: E731
+    write = points if answer.unit == "points" else metric if answer.ordered else change
+    rows = []
+    for one in answer.bars:
+        side = "" if answer.ordered else "over" if one["high"] < 0 else "under" if one["low"] > 0 else ""
+        value, *ends = (write(one[name]) for name in ("value", "low", "high"))
+        row = {"name": one["name"], "value": value, "text": f"{value} ({' to '.join(ends)})", "side": side}
+        row["text"] += f", {one['aside']}" if one["aside"] else ""
+        row |= {"low": place(one["low"]), "high": place(one["high"]), "at": place(one["value"])}
+        rows.append(row | {"href": grids.report_link(out, one["pair"], method) if one["pair"] else None})
+    return {"zero": place(0.0), "rows": rows}
+
+
+def line_name(line: dict[str, Any]) -> str:
+    """Name a group of a matrix, with a diamond where all models, taken together, err."""
+    return group_name(line, 50) + (" \N{BLACK DIAMOND}" if line["finding"] else "")
+
+
+def _links(matrix: dict[str, Any], out: Path) -> dict[str, str | None]:
+    """Return the address of the report of each model of a matrix."""
+    pairs = {cell["model"]: cell["pair"] for line in matrix["lines"] for cell in line["cells"] if cell}
+    return {model: grids.report_link(out, pairs[model], matrix["method"]) for model in matrix["models"]}
+
+
+def _shade(cell: dict[str, Any]) -> str:
+    """Return the class of a cell of a matrix, which colours it; none where it has too few rows to be tested."""
+    depth = sum(abs(cell["hidden"]) >= step for step in _STEPS)
+    return f"{'over' if cell['hidden'] < 0 else 'under'}-{depth}" if depth and cell["p_value"] is not None else ""
+
+
+# --- the page beside the paper ------------------------------------------------------------------------------------
+
+
+def _paper(tables: Tables, summary: StudySummary, out: Path) -> bytes:
+    by_method, words = n_planned_by_method(out), summary.words
+    made: dict[str, list[tuple[str, grids.Grid]]] = defaultdict(list)
+    for method in summary.methods:
+        for name, found in grids.paper_grids(tables, method, by_method, words):
+            if found is not None:
+                made[name].append((method, found))
+    figures = _draw(tables, out / "figures", words)
+    names_drawn = {section["figure"].name for section in figures}
+    return _page(
+        PAPER,
+        summary=summary,
+        words=words,
+        sentences={method: sentences(found, words) for method, found in summary.methods.items()},
+        pairs=grids.pairs_grid(tables, by_method, out, words),
+        figures=figures,
+        beside=_beside(summary),
+        missing=[words.fill(figure.title) for figure in FIGURES if figure.name not in names_drawn],
+        made=made,
+        methods=grids.methods_grid(tables, words),
+        neighbour_sentences=[
+            f"Method {method}: {forgetting_sentence(forgetting(tables['purity'], method))}"
+            for method, _ in made["purity"]
+        ],
+        failures=grids.failures_grid(tables),
+        source=SOURCE,
+    )
+
+
 def _draw(tables: Tables, folder: Path, words: StudyVocabulary) -> list[dict[str, Any]]:
-    """Draw the figures; a section for each: the figure, the drawings on the page, and the names of what is linked."""
+    """Draw the figures; a section for each: the figure, the drawing on the page, and the names of what is linked."""
     folder.mkdir(exist_ok=True)
     sections = []
     with look():
@@ -103,84 +229,16 @@ def _draw(tables: Tables, folder: Path, words: StudyVocabulary) -> list[dict[str
                 drawn = (folder / f"{names[0]}.svg").read_bytes()
                 width = re.search(rb'<svg[^>]* width="([0-9.]+)pt"', drawn)
                 wide = width is not None and float(width[1]) > _WIDE
-                shown = [{"name": names[0], "data": base64.b64encode(drawn).decode(), "wide": wide}]
-                sections.append({"figure": figure.in_words(words), "shown": shown, "linked": names[1:]})
+                shown = {"name": names[0], "data": base64.b64encode(drawn).decode(), "wide": wide}
+                told = {"title": words.fill(figure.title), "lesson": words.fill(figure.lesson)}
+                sections.append({"figure": figure, **told, "shown": shown, "linked": names[1:]})
     return sections
 
 
-def _index(tables: Tables, summary: StudySummary, out: Path) -> bytes:
-    pictures = [(one, board.picture(one, summary.method, out)) for one in summary.answers]
-    drawn = {one.name: (one, picture) for one, picture in pictures if picture}
-    return _page(
-        "index.html",
-        **opening(summary.lines),
-        first=[drawn[name] for name in _FIRST if name in drawn][:2],
-        title=board.title(tables),
-        n_pairs=summary.n_pairs,
-        n_planned=summary.n_planned,
-        words=summary.words,
-        answers=pictures,
-        doors=_DOORS,
-        matrix_line=f"{sum(len(one.lines) for one in summary.matrices):,} groups; what holds for a model, and for all",
-        matrices=[board.draw_matrix(one, out) for one in summary.matrices],
-        firsts=grids.firsts_grid(tables, summary.method),
-        board=grids.board_grid(tables, out, summary.words),
-        failures=grids.failures_grid(tables),
-        paper=summary.of_paper,
-    )
-
-
-def _paper(
-    tables: Tables,
-    summary: StudySummary,
-    by_method: Mapping[str, int],
-    drawn: list[dict[str, Any]],
-    out: Path,
-) -> bytes:
-    methods, words = [verdict.method for verdict in summary.verdicts], summary.words
-    names_drawn = {section["figure"].name for section in drawn}
-
-    def each(make: Callable[..., grids.Grid | None], *given: Any) -> list[tuple[str, grids.Grid]]:
-        return [(method, found) for method in methods if (found := make(tables, method, *given)) is not None]
-
-    interpreted = [method for method in methods if method in set(tables["purity"]["method"])]
-
-    return _page(
-        PAPER,
-        summary=summary,
-        words=words,
-        sentences={verdict.method: sentences(verdict, words) for verdict in summary.verdicts},
-        pairs=grids.pairs_grid(tables, by_method, out, words),
-        figures=drawn,
-        beside=_beside(summary),
-        missing=[figure.in_words(words).title for figure in FIGURES if figure.name not in names_drawn],
-        nulls=[one for method in methods for one in paper_grids.null_grids(tables, method)],
-        seeds=each(paper_grids.seed_grid),
-        thresholds=each(paper_grids.threshold_grid),
-        gaps=each(paper_grids.gap_grid),
-        methods=grids.methods_grid(tables, words),
-        certificates=each(grids.certificates_grid, by_method),
-        deferral=each(grids.deferral_grid, words),
-        neighbour_sentences=[
-            f"Method {one}: {forgetting_sentence(forgetting(tables['purity'], one))}" for one in interpreted
-        ],
-        purity=each(grids.purity_grid),
-        failures=grids.failures_grid(tables),
-        source=SOURCE,
-    )
-
-
-def _beside(summary: StudySummary) -> dict[str, list[tuple[str, list[PaperClaim]]]]:
+def _beside(summary: StudySummary) -> dict[str, tuple[str, list[PaperClaim]]]:
     """Return the claims that stand at each figure: those of the first method that has any."""
-    beside: dict[str, list[tuple[str, list[PaperClaim]]]] = {}
+    beside: dict[str, tuple[str, list[PaperClaim]]] = {}
     for method, claims in summary.claims.items():
         for name in {claim.figure for claim in claims} - beside.keys():
-            beside[name] = [(method, [claim for claim in claims if claim.figure == name])]
+            beside[name] = method, [claim for claim in claims if claim.figure == name]
     return beside
-
-
-def _page(template: str, **values: Any) -> bytes:
-    page = render_page(
-        template, _STYLES, _PROGRAMS, folder=HERE, filters=_FILTERS, version=metadata.version("miscal"), **values
-    )
-    return page.encode()

@@ -22,10 +22,12 @@ CAPACITIES = ("1x64", "2x128", "2x256", "3x512", "3x1024")
 """Hidden layers x width of residual regression; the largest is the paper's."""
 
 MIN_WORLD_ROWS = 200
-"""Rows of a world at least, so that the test split has 20; not tuned."""
+"""Rows of a world at least, so that 80/10/10 leaves 20 rows in the test split; not tuned."""
 _OF_CELLS = (
     "rows", "sigmas", "lambdas", "epochs", "patience", "resreg_epochs", "resreg_patience", "resreg_rate",
 )  # fmt: skip
+_NUMBERS = ("amplitudes", "frequencies", "sigmas", "lambdas")
+_COUNTS = ("seeds", "epochs", "patience", "resreg_epochs", "resreg_patience")
 _LARGEST_WIDTH = 8192
 """A guard against mistyped widths: eight times the paper's."""
 
@@ -88,7 +90,7 @@ class Settings:
     def __post_init__(self) -> None:
         if not self.frequencies:
             object.__setattr__(self, "frequencies", (3.0,) if self.experiment == "interaction" else FREQUENCIES)
-        for name in ("amplitudes", "frequencies", "sigmas", "lambdas"):
+        for name in _NUMBERS:
             object.__setattr__(self, name, tuple(float(value) for value in getattr(self, name)))
         _check(self)
         object.__setattr__(self, "capacities", tuple(sorted(self.capacities, key=n_parameters)))
@@ -160,22 +162,18 @@ def _check(settings: Settings) -> None:
             raise InputError(f"{name} must be one of {', '.join(known)}; got {getattr(settings, name)!r}")
     if settings.experiment == "interaction" and settings.method != "paper":
         raise InputError("interaction is about sigma and lambda, which only --method paper has; leave --method out")
-    if settings.rows < MIN_WORLD_ROWS:
-        raise InputError(
-            f"rows must be at least {MIN_WORLD_ROWS}, so that 80/10/10 leaves enough rows in each split; got "
-            f"{settings.rows}"
-        )
-    for name, low in (("seeds", 1), ("epochs", 1), ("patience", 1), ("resreg_epochs", 1), ("resreg_patience", 1)):
+    least = {"rows": MIN_WORLD_ROWS} | dict.fromkeys(_COUNTS, 1)
+    for name, low in least.items():
         if getattr(settings, name) < low:
             raise InputError(f"{name} must be at least {low}; got {getattr(settings, name)}")
     if not 0 < settings.resreg_rate < 1:
         raise InputError(f"resreg_rate must be above 0 and below 1; got {settings.resreg_rate}")
-    for name in ("amplitudes", "frequencies", "sigmas", "lambdas", "capacities"):
+    for name in (*_NUMBERS, "capacities"):
         values, may_be_zero = getattr(settings, name), name == "lambdas"  # without a penalty, lambda is 0
         allowed = all(isinstance(v, str) or 0 < v < 1e6 or (v == 0 and may_be_zero) for v in values)
         if not values or len(set(values)) < len(values) or not allowed:
-            least = "not negative" if may_be_zero else "all above 0"
-            raise InputError(f"{name} must hold at least one value, {least} and no value twice; got {list(values)}")
+            range_ = "not negative" if may_be_zero else "all above 0"
+            raise InputError(f"{name} must hold at least one value, {range_} and no value twice; got {list(values)}")
     for capacity in settings.capacities:
         layers(capacity)
 

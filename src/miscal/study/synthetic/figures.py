@@ -14,11 +14,9 @@ from matplotlib.patches import Rectangle
 from miscal.calibration.metrics import reliability_curve, smece
 from miscal.study.drawing import (
     INK,
-    LOSS,
     MUTED,
     OKABE_ITO,
     OVER,
-    RECOVERY,
     UNDER,
     field_bar,
     field_points,
@@ -30,13 +28,12 @@ from miscal.study.drawing import (
 from miscal.study.synthetic.experiments import Record
 from miscal.study.synthetic.tables import brief
 
-_CLUSTERS = ("shifted down", "calibrated", "shifted up")
+_CLUSTERS = (("shifted down", OVER), ("calibrated", OKABE_ITO[2]), ("shifted up", UNDER))
 _BINS, _ROWS_PER_BIN = 10, 25
 _MOST_PATHS = 3_000
 """Thousands of paths would make a file large and slow to show."""
 
 _MARKERS = "osD^vP*X"
-_REGRET_LIMIT = 0.1
 _MOST_PANELS = 5
 _DASHES = {"dashed": (0, (5, 3)), "dotted": (0, (1, 2))}
 
@@ -48,14 +45,12 @@ def true_and_estimated(records: list[Record]) -> Figure:
     figure, grid = panels(1, 1 + len(records), width=2.9, height=2.9, sharex=True, sharey=True)
     limit = float(np.abs(records[0].rows["true_delta"]).max())
     shown = [("true field", records[0], "true_delta")]
-    shown += [
-        (f"{x.cell.method}: r = {'undefined' if x.r is None else format(x.r, '.3f')}", x, "delta") for x in records
-    ]
+    for record in records:
+        r = "undefined" if record.r is None else f"{record.r:.3f}"
+        shown.append((f"{record.cell.method}: r = {r}", record, "delta"))
     for axes, (title, record, column) in zip(grid[0], shown, strict=True):
         drawn = _rows(axes, record, ("x_0", "x_1"), column, limit)
-        axes.set_title(title)
-        axes.set_xlabel("first input")
-        axes.set_aspect("equal" if record.cell.world == "sinusoid" else "auto")
+        axes.set(title=title, xlabel="first input", aspect="equal" if record.cell.world == "sinusoid" else "auto")
     grid[0, 0].set_ylabel("second input")
     field_bar(figure, drawn, grid[0], "over-confident", "under-confident")
     return figure
@@ -63,10 +58,10 @@ def true_and_estimated(records: list[Record]) -> Figure:
 
 def reliability(record: Record) -> Figure:
     """Reliability diagram of all test rows, and of each planted cluster."""
-    clusters = dict(enumerate(f"cluster {name}" for name in _CLUSTERS))
+    titles = {None: "all rows"} | {place: f"cluster {name}" for place, (name, _) in enumerate(_CLUSTERS)}
     return panel_figure(
-        {None: "all rows"} | clusters, partial(_reliability, record), width=2.35, height=3.0, legend=False,
-        left={"ylabel": "accuracy"}, sharex=True, sharey=True,
+        titles, partial(_reliability, record), width=2.35, height=3.0, legend=False, left={"ylabel": "accuracy"},
+        sharex=True, sharey=True,
     )  # fmt: skip
 
 
@@ -100,43 +95,35 @@ def _reliability(record: Record, axes: Axes, cluster: int | None = None) -> None
         found = reliability_curve(y, f, n_bins=int(np.clip(len(y) // _ROWS_PER_BIN, 2, _BINS)))
         curve = {name: getattr(found, name) for name in ("confidence", "accuracy", "low", "high")}
         axes.set_title(f"{axes.get_title(loc='left')}\nsmECE {smece(y, f):.3f}, {len(y):,} rows")
-    reliability_diagram(axes, curve, INK if cluster is None else (OVER, OKABE_ITO[2], UNDER)[cluster])
+    reliability_diagram(axes, curve, INK if cluster is None else _CLUSTERS[cluster][1])
     axes.set_xlabel("confidence")
 
 
 # --- settings -----------------------------------------------------------------------------------------------------
 
 
-def recovery(table: pl.DataFrame) -> Figure:
-    """Mean r over (A, k) by method, and the known-coordinate limit."""
-    shown = {method: (own, "r") for method, own in _by(table, "method").items()}
-    shown["limit: coordinate known"] = table, "limit"
-    return _over_amplitude_and_frequency(shown, "correlation with the true field")
+def over_settings(shown: Mapping[str, tuple[pl.DataFrame, str]], label: str, **options) -> Figure:
+    """Draw means of a column over (A, k) as heat maps, a panel for each title, with its table and the column."""
+    tables = pl.concat(table.select("amplitude", "frequency") for table, _ in shown.values())
+    amplitudes, frequencies = levels(tables, "amplitude"), levels(tables, "frequency")
 
+    def draw(axes: Axes, title: str) -> None:
+        table, value = shown[title]
+        values = _cross(table, "amplitude", amplitudes, "frequency", frequencies, value)
+        heat_map(axes, values, [f"{a:g}" for a in amplitudes], [f"{k:g}" for k in frequencies], **options)
+        axes.set_xlabel("frequency k")
 
-def regret(table: pl.DataFrame) -> Figure:
-    """Regret over (A, k) by method, and the paper's own."""
-    shown = {f"{method}, ours": (own, "regret") for method, own in _by(table, "method").items()}
-    if table["paper_regret"].is_not_null().any():
-        shown = {"paper, as published": (table, "paper_regret")} | shown
-    return _over_amplitude_and_frequency(
-        shown, "regret (colour ends at 0.1)", colours=LOSS, limits=(0.0, _REGRET_LIMIT), digits=3
-    )
-
-
-def beside_regression(table: pl.DataFrame) -> Figure:
-    """Mean r over (A, k) of the largest residual regression, and of the method beside it."""
-    largest = table.filter(pl.col("parameters") == pl.col("parameters").max())
-    shown = {f"residual regression {largest['layers'][0]} x {largest['width'][0]:,}": (largest, "r")}
-    shown |= {method: (own, "beside_r") for method, own in _by(largest, "beside").items()}
-    return _over_amplitude_and_frequency(shown, "correlation with the true field")
+    titles = {title: title for title in list(shown)[:_MOST_PANELS]}
+    left = {"ylabel": "amplitude A"}
+    figure = panel_figure(titles, draw, columns=_MOST_PANELS, width=3.0, height=2.7, left=left, legend=False)
+    _bar(figure, label)
+    return figure
 
 
 def capacity(table: pl.DataFrame) -> Figure:
     """Mean r of residual regression against capacity at the largest A, one line a frequency; dashed: the method."""
     strongest = table.filter(pl.col("amplitude") == pl.col("amplitude").max())
-    figure, grid = panels(1, 1, width=6.4, height=3.6)
-    axes: Axes = grid[0, 0]
+    figure, [[axes]] = panels(1, 1, width=6.4, height=3.6)
     sizes = strongest.select("parameters", "layers", "width").unique().sort("parameters")
     places = {count: place for place, count in enumerate(sizes["parameters"])}
     besides = strongest["beside"].unique(maintain_order=True).to_list()
@@ -153,8 +140,7 @@ def capacity(table: pl.DataFrame) -> Figure:
     axes.set_xticks(range(len(names)), names)
     axes.set_xlim(-0.3, len(names) - 0.7)
     axes.axhline(0, color=MUTED, lw=0.6)
-    axes.set_xlabel("hidden layers x width, parameters")
-    axes.set_ylabel("correlation with the true field")
+    axes.set(xlabel="hidden layers x width, parameters", ylabel="correlation with the true field")
     axes.set_ylim(min(-0.1, float(strongest["r"].fill_null(0).min()) - 0.05), 1.02)
     beside = ", ".join(f"{word}: {name}" for word, name in zip(_DASHES, besides, strict=False))
     axes.set_title(f"A = {strongest['amplitude'][0]:g}; {beside}, same rows")
@@ -187,10 +173,8 @@ def interaction(table: pl.DataFrame, frequency: float, name: str = "r") -> Figur
 
 def proxy_against_oracle(table: pl.DataFrame) -> Figure:
     """Rank correlation against regret, and oracle spread against rank correlation; a point a setting and seed."""
-    figure, grid = panels(1, 2, width=3.4, height=3.2)
-    left, right = grid[0]
-    for i, (method, own) in enumerate(_by(table, "method").items()):
-        own = own.drop_nulls("spearman")
+    figure, ((left, right),) = panels(1, 2, width=3.4, height=3.2)
+    for i, (method, own) in enumerate(by(table.drop_nulls("spearman"), "method").items()):
         drawn = {"color": OKABE_ITO[i], "marker": _MARKERS[i], "s": 26, "alpha": 0.75, "linewidths": 0}
         left.scatter(own["spearman"], own["regret"], label=method, **drawn)
         right.scatter(own["spread"], own["spearman"], label=method, **drawn)
@@ -210,38 +194,17 @@ def levels(table: pl.DataFrame, column: str) -> list[float]:
     return sorted(table[column].unique().to_list())
 
 
-def _by(table: pl.DataFrame, column: str) -> dict[str, pl.DataFrame]:
-    return {name: table.filter(pl.col(column) == name) for name in table[column].unique(maintain_order=True)}
+def by(table: pl.DataFrame, column: str) -> dict[str, pl.DataFrame]:
+    """Rows by the value of a column, in the order of the table."""
+    return {str(name): own for (name,), own in table.group_by(column, maintain_order=True)}
 
 
 def _cross(table: pl.DataFrame, rows: str, row_levels, columns: str, column_levels, value: str) -> np.ndarray:
     """Mean of a column over seeds, (rows, columns); an undefined r counts as 0, what is missing is NaN."""
     filled = table.with_columns(pl.col(value).fill_null(0.0)) if value in ("r", "loss_r", "beside_r") else table
-    means = {(a, b): v for a, b, v in filled.group_by(rows, columns).agg(pl.col(value).mean()).iter_rows()}
-    found = [[means.get((a, b)) for b in column_levels] for a in row_levels]
-    return np.array([[np.nan if v is None else v for v in row] for row in found], dtype=np.float64)
-
-
-def _over_amplitude_and_frequency(
-    shown: Mapping[str, tuple[pl.DataFrame, str]], label: str, colours: str = RECOVERY, **options
-) -> Figure:
-    """Draw means of a column over (A, k), a panel for each title, with its table and the column."""
-    tables = pl.concat(table.select("amplitude", "frequency") for table, _ in shown.values())
-    amplitudes, frequencies = levels(tables, "amplitude"), levels(tables, "frequency")
-
-    def draw(axes: Axes, title: str) -> None:
-        table, value = shown[title]
-        values = _cross(table, "amplitude", amplitudes, "frequency", frequencies, value)
-        heat_map(axes, values, [f"{a:g}" for a in amplitudes], [f"{k:g}" for k in frequencies],
-                 colours=colours, **options)  # fmt: skip
-        axes.set_xlabel("frequency k")
-
-    titles = {title: title for title in list(shown)[:_MOST_PANELS]}
-    figure = panel_figure(
-        titles, draw, columns=_MOST_PANELS, width=3.0, height=2.7, left={"ylabel": "amplitude A"}, legend=False
-    )
-    _bar(figure, label)
-    return figure
+    means = filled.group_by(rows, columns).agg(pl.col(value).mean().fill_null(np.nan)).rows_by_key([rows, columns])
+    found = [[means.get((a, b), [(np.nan,)])[0][0] for b in column_levels] for a in row_levels]
+    return np.array(found, dtype=np.float64)
 
 
 def _bar(figure: Figure, label: str) -> None:
@@ -254,7 +217,7 @@ def _bar(figure: Figure, label: str) -> None:
 def _outline(axes: Axes, place: Sequence[int], colour: str, style, inset: float) -> None:
     i, j = place
     size = 1 - 2 * inset
-    corner = (j - 0.5 + inset, i - 0.5 + inset)
     # white underneath, so that it stands out on any colour
     for line in ({"ec": "white", "lw": 3.2}, {"ec": colour, "lw": 1.6, "ls": style}):
+        corner = (j - 0.5 + inset, i - 0.5 + inset)
         axes.add_patch(Rectangle(corner, size, size, fill=False, clip_on=False, zorder=5, **line))

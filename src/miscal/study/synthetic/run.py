@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib import metadata
@@ -12,6 +13,7 @@ from typing import Any
 
 import joblib
 import polars as pl
+from matplotlib.figure import Figure
 
 from miscal.base.arrays import counted
 from miscal.base.errors import MismatchError
@@ -25,8 +27,8 @@ from miscal.study.folder import CellFolder
 from miscal.study.synthetic import tables
 from miscal.study.synthetic.experiments import ExperimentCell, Record, Settings, cells_of, from_stored
 from miscal.study.synthetic.fits import compute
-from miscal.study.synthetic.paper_numbers import SOURCE
-from miscal.study.synthetic.sections import BUILDERS, ExperimentSection
+from miscal.study.synthetic.sections import BUILDERS, TITLES
+from miscal.study.synthetic.tables import SAID, SOURCE
 
 _SETTINGS = "settings.json"
 
@@ -141,8 +143,8 @@ def run(
                 folder.cells.save(record.cell.name, record.to_json())
                 progress(f"{n_done} of {len(missing)} cells")
             spent = round(time.perf_counter() - start, 1)
-            timing = {"experiment": settings.name, "jobs": jobs, "cells": len(missing), "wall_seconds": spent}
-            folder.add_timing(timing)
+            about = {"experiment": settings.name, "jobs": jobs, "cells": len(missing), "wall_seconds": spent}
+            folder.add_timing(about)
         progress("tables and figures")
         # drawing loads matplotlib, which computing does not need
         page, lines = write_all(folder, settings)
@@ -159,40 +161,43 @@ def write_all(folder: ExperimentFolder, asked: Settings) -> tuple[Path, tuple[st
     Returns the page, and what was found in lines for a terminal.
     """
     records: dict[ExperimentCell, Record] = {}
-    sections = []
+    sections = {}
     finished = _finished(folder)
     for name, build in BUILDERS.items():
         cells = list(dict.fromkeys(cell for s in finished if s.experiment == name for cell in cells_of(s)))
-        if not cells:
-            continue
-        records |= {cell: folder.load(cell) for cell in cells if cell not in records}
-        with look():
-            section = build([records[cell] for cell in cells])
-            sections.append((section, _keep(folder.path, section)))
+        if cells:
+            records |= {cell: folder.load(cell) for cell in cells if cell not in records}
+            with look():
+                section = build([records[cell] for cell in cells])
+                drawn = [{"name": title, "caption": caption} for title, caption, _ in section.drawings]
+                for one, (_, _, figure) in zip(drawn, section.drawings, strict=True):
+                    one["data"] = base64.b64encode(_written(folder.path / "figures", figure, one["name"])).decode()
+            _keep_tables(folder.path, section.tables)
+            told = {"name": name, "title": TITLES[name], "said": SAID[name], "figures": drawn}
+            sections[name] = told | section._asdict()
     own = list(records.values())
     _keep_tables(folder.path, {"costs": tables.costs(own)})
     page = render_page(
-        "index.html", _STYLES, folder=HERE / "templates", filters=_FILTERS, sections=sections, costs=costs(own),
-        timing=folder.timing(), settings=finished[0].of_cells() if finished else {},
+        "index.html", _STYLES, folder=HERE / "templates", filters=_FILTERS, sections=sections.values(),
+        costs=costs(own), timing=folder.timing(), settings=finished[0].of_cells() if finished else {},
         experiments=[(s.name, s.of_experiment()) for s in finished], source=SOURCE, version=metadata.version("miscal"),
     )  # fmt: skip
     replace_file(folder.path / "index.html", page.encode())
-    found = next(section.found for section, _ in sections if section.name == asked.experiment)
     took = [
         f"{row['kind']}: {counted(row['cells'], 'cell')}, {duration(row['seconds'])} of one core (busy "
         f"{duration(row['busy'])} of it)"
         for row in costs(own)
     ]
-    return folder.path / "index.html", (*found, *took)
+    return folder.path / "index.html", (*sections[asked.experiment]["found"], *took)
 
 
 def costs(records: Sequence[Record]) -> list[dict[str, Any]]:
     """Sum what fits took by kind: kind, records, cells, seconds, and busy (processor seconds where they are known)."""
-    groups: dict[str, list[Record]] = {}
+    groups: dict[str, list[Record]] = defaultdict(list)
     for record in records:
-        capacity = record.cell.capacity
-        word = f"residual regression {capacity}" if capacity else f"method {record.cell.method}"
-        groups.setdefault(f"{record.cell.world}, {word}", []).append(record)
+        cell = record.cell
+        word = f"residual regression {cell.capacity}" if cell.capacity else f"method {cell.method}"
+        groups[f"{cell.world}, {word}"].append(record)
     return [
         {"kind": kind, "records": own, "cells": len(own), "seconds": sum(x.seconds for x in own),
          "busy": sum(x.busy for x in own)}
@@ -207,16 +212,10 @@ def _finished(folder: ExperimentFolder) -> list[Settings]:
     return [settings for settings in found if settings is not None]
 
 
-def _keep(folder: Path, section: ExperimentSection) -> list[dict[str, Any]]:
-    """Write a section's tables and figures; return its figures for the page."""
-    _keep_tables(folder, section.tables)
-    place = folder / "figures"
-    place.mkdir(exist_ok=True)
-    shown = []
-    for name, caption, figure in section.drawings:
-        data = (place / f"{write(figure, place, name)}.svg").read_bytes()
-        shown.append({"caption": caption, "data": base64.b64encode(data).decode(), "name": name})
-    return shown
+def _written(folder: Path, figure: Figure, name: str) -> bytes:
+    """Write a figure and return its SVG."""
+    folder.mkdir(exist_ok=True)
+    return (folder / f"{write(figure, folder, name)}.svg").read_bytes()
 
 
 def _keep_tables(folder: Path, kept: dict[str, pl.DataFrame]) -> None:

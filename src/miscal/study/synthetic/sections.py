@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import polars as pl
 from matplotlib.figure import Figure
@@ -11,23 +11,21 @@ from scipy import stats
 
 from miscal.base.arrays import counted
 from miscal.report.formatting import metric
-from miscal.study.synthetic import figures, paper_numbers, tables
+from miscal.study.drawing import LOSS
+from miscal.study.synthetic import figures, tables
 from miscal.study.synthetic.experiments import Record
+from miscal.study.synthetic.figures import by, over_settings
 from miscal.study.synthetic.tables import brief, over_seeds, per_frequency
 
 _PLACE = {"method": "method", "A": "amplitude", "k": "frequency"}
 
 
-@dataclass(frozen=True)
-class ExperimentSection:
-    """One experiment: title, what the paper says, what was found here, drawings, a table to read, tables to keep.
+class ExperimentSection(NamedTuple):
+    """One experiment: what was found here, drawings, a table to read, and tables to keep.
 
     A drawing is its name, a caption that also serves those who cannot see it, and its figure.
     """
 
-    name: str
-    title: str
-    said: str
     found: list[str]
     drawings: list[tuple[str, str, Figure]]
     shown: tuple[list[str], list[list[str]]]
@@ -43,7 +41,7 @@ EPOCHS = {
 }
 """Column of r by the epoch that was kept, in words."""
 
-_TITLES = {
+TITLES = {
     "clusters": "Three clusters",
     "sinusoid": "Sinusoid over amplitude and frequency",
     "interaction": "Bandwidth sigma against mass penalty lambda",
@@ -52,17 +50,13 @@ _TITLES = {
 }
 
 
-def _section(name: str, found: list[str], *rest) -> ExperimentSection:
-    return ExperimentSection(name, _TITLES[name], paper_numbers.SAID[name], found, *rest)
-
-
 def clusters(records: Sequence[Record]) -> ExperimentSection:
     """Three clusters: recovery, and what a global reliability diagram hides."""
     table = tables.recovery(records)
     found = [
-        f"Method {method}: r = {over_seeds(own['r'])} (published: {paper_numbers.CLUSTERS_R:.2f}), "
+        f"Method {method}: r = {over_seeds(own['r'])} (published: {tables.CLUSTERS_R:.2f}), "
         f"root mean square error {own['rmse'].mean():.3f}, {_seeds(own)}."
-        for (method,), own in table.group_by("method", maintain_order=True)
+        for method, own in by(table, "method").items()
     ]
     first = _first_seed(records)
     drawings = [
@@ -76,14 +70,14 @@ def clusters(records: Sequence[Record]) -> ExperimentSection:
     ]  # fmt: skip
     kept = {"clusters": table, "clusters-rows": tables.test_rows(records)}
     shown = tables.readable(table, {"method": "method", "seed": "seed"}, {"r": "r", "error": "rmse"})
-    return _section("clusters", found, drawings, shown, kept)
+    return ExperimentSection(found, drawings, shown, kept)
 
 
 def sinusoid(records: Sequence[Record]) -> ExperimentSection:
     """Sinusoid: recovery over (A, k), beside what is possible with the coordinate known."""
     table = tables.recovery(records)
     found = []
-    for (method,), own in table.group_by("method", maintain_order=True):
+    for method, own in by(table, "method").items():
         r, gap = own["r"].fill_null(0.0), own["limit"] - own["r"].fill_null(0.0)
         worst = own[int(r.arg_min() or 0)]
         found.append(
@@ -101,16 +95,18 @@ def sinusoid(records: Sequence[Record]) -> ExperimentSection:
             "empty in the table, and counted as 0 in means."
         )
     first = _first_seed(records)
+    limited = {method: (own, "r") for method, own in by(table, "method").items()}
+    limited["limit: coordinate known"] = table, "limit"
     a, k = min(((x.cell.amplitude, x.cell.frequency) for x in first), key=lambda at: abs(at[0] - 0.6) + abs(at[1] - 3))
     illustrated = [x for x in first if (x.cell.amplitude, x.cell.frequency) == (a, k)]
     drawings = [
         ("sinusoid-recovery", "Correlation with the true field on test rows, mean over seeds.",
-                figures.recovery(table)),
+                over_settings(limited, "correlation with the true field")),
         ("sinusoid-field", f"Test rows of seed 0 at A = {a:g}, k = {k:g}, coloured by the true and the "
                 "estimated field; the paper shows A = 0.6, k = 3.", figures.true_and_estimated(illustrated)),
     ]  # fmt: skip
     shown = tables.readable(table, _PLACE, {"r": "r", "limit": "limit", "error": "rmse"})
-    return _section("sinusoid", found, drawings, shown, {"sinusoid": table})
+    return ExperimentSection(found, drawings, shown, {"sinusoid": table})
 
 
 def interaction(records: Sequence[Record]) -> ExperimentSection:
@@ -137,20 +133,20 @@ def interaction(records: Sequence[Record]) -> ExperimentSection:
                 figures.interaction(table, k, name))
         for k in figures.levels(table, "frequency") for name, epoch in EPOCHS.items()
     ]  # fmt: skip
-    return _section("interaction", found, drawings, (head, rows), {"interaction": table})
+    return ExperimentSection(found, drawings, (head, rows), {"interaction": table})
 
 
 def selection(records: Sequence[Record]) -> ExperimentSection:
     """Choice without the truth: proxy (paper) or out-of-fold log loss (auto) against the oracle."""
     table = tables.choices(records)
     found = []
-    for (method,), own in table.group_by("method", maintain_order=True):
+    for method, own in by(table, "method").items():
         by_setting = own.group_by("amplitude", "frequency").agg(pl.col("regret").mean())["regret"]
         spearman = own["spearman"].median()
         agreement = "undefined" if spearman is None else metric(spearman)
         found.append(
             f"Method {method}: median regret {by_setting.median():.4f} over {_settings(own)} (published: "
-            f"{paper_numbers.MEDIAN_REGRET:.3f}), largest {by_setting.max():.3f}; median Spearman {agreement}, median "
+            f"{tables.MEDIAN_REGRET:.3f}), largest {by_setting.max():.3f}; median Spearman {agreement}, median "
             f"oracle spread {own['spread'].median():.3f}; {_seeds(own)}."
         )
         found += _rank_agreement(method, own)
@@ -160,9 +156,11 @@ def selection(records: Sequence[Record]) -> ExperimentSection:
             "and what it returns; the criterion is its out-of-fold log loss. Its regret is not that of the paper's "
             "grid: the candidates differ. A constant field counts as r = 0."
         )
+    regrets = {"paper, as published": (table, "paper_regret")} if table["paper_regret"].count() else {}
+    regrets |= {f"{method}, ours": (own, "regret") for method, own in by(table, "method").items()}
     drawings = [
         ("selection-regret", "Regret by setting: the paper's published table beside ours, mean over seeds.",
-                figures.regret(table)),
+                over_settings(regrets, "regret (colour ends at 0.1)", colours=LOSS, limits=(0.0, 0.1), digits=3)),
         ("selection-proxy", "Left: rank agreement of criterion and recovery against regret. Right: oracle "
                 "spread against rank agreement. One point a setting and seed.",
                 figures.proxy_against_oracle(table)),
@@ -170,7 +168,7 @@ def selection(records: Sequence[Record]) -> ExperimentSection:
     kept = {"selection": table, "selection-candidates": tables.candidates(records)}
     values = {"Spearman": "spearman", "spread": "spread", "best r": "oracle", "chosen r": "chosen_r",
               "regret": "regret", "paper's regret": "paper_regret"}  # fmt: skip
-    return _section("selection", found, drawings, tables.readable(table, _PLACE, values), kept)
+    return ExperimentSection(found, drawings, tables.readable(table, _PLACE, values), kept)
 
 
 def _rank_agreement(method: str, choices: pl.DataFrame) -> list[str]:
@@ -207,13 +205,16 @@ def resreg(records: Sequence[Record]) -> ExperimentSection:
         f"smallest validation error, {one['epoch'].median():.0f} in the median. The paper trains 300 epochs and does "
         "not say how it stops nor with what learning rate; ours is among the settings below."
     )
+    every = table.filter(pl.col("parameters") == pl.col("parameters").max())
+    beside = {f"residual regression {name}": (every, "r")}
+    beside |= {method: (own, "beside_r") for method, own in by(every, "beside").items()}
     drawings = [
         ("resreg-capacity", "Residual regression against capacity at the largest amplitude, mean over seeds.",
                 figures.capacity(table)),
         ("resreg-grid", "The largest network over (A, k), and the method on the same rows.",
-                figures.beside_regression(table)),
+                over_settings(beside, "correlation with the true field")),
     ]  # fmt: skip
-    return _section("resreg", found, drawings, tables.readable_regressions(table), {"resreg": table})
+    return ExperimentSection(found, drawings, tables.readable_regressions(table), {"resreg": table})
 
 
 def over_lambda(mean: pl.DataFrame, name: str = "r") -> tuple[list[tuple[float, float]], float]:

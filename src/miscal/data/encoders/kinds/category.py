@@ -16,22 +16,38 @@ MOST_ONE_HOT = 50
 """Up to so many categories each is a column of numbers of its own; more are known by their codes alone."""
 FEW_CATEGORIES = 50
 """Text with more distinct values than this must repeat them to be categories."""
-LEAST_REPEATED = 0.5
-"""Largest share of the known values that may then be distinct."""
+LEAST_REPEATED, LEAST_OF_TEXTS = 0.5, 0.05
+"""Largest share of the known values that may then be distinct; of texts, and of what identifies, each has twenty rows:
+several models, or times, are asked the same question."""
+SENTENCE = 3
+"""Words that values have in the middle which are taken for texts, and not for names of rows."""
 BLANK = "is blank"
 OTHER = "(other)"
 """What stands for a category that `fit` did not see."""
 
 
-def hardly_repeats(distinct: int, known: int) -> bool:
-    """Tell whether text holds sentences, or names rows: so many distinct values among the known ones.
+def hardly_repeats(known: pl.Series, *, named: bool = False) -> bool:
+    """Tell whether text without blanks holds sentences, or names rows: so many of its values are distinct.
+
+    `named`: whether the name of the column says that it identifies.
 
     Examples
     --------
-    >>> hardly_repeats(51, 100), hardly_repeats(51, 102), hardly_repeats(50, 50)
-    (True, False, False)
+    >>> import polars as pl
+    >>> codes = pl.Series([f"a{k}" for k in range(60)] * 2)
+    >>> hardly_repeats(codes), hardly_repeats(codes, named=True), hardly_repeats("where is " + codes)
+    (False, True, True)
     """
-    return distinct > FEW_CATEGORIES and distinct > LEAST_REPEATED * known
+    distinct = known.n_unique()
+    if distinct <= FEW_CATEGORIES or distinct <= LEAST_OF_TEXTS * len(known):
+        return False
+    return named or distinct > LEAST_REPEATED * len(known) or is_text(known)
+
+
+def is_text(known: pl.Series) -> bool:
+    """Tell whether values are sentences, not words or codes."""
+    words = known.cast(str).str.count_matches(r"\S+").median()
+    return words is not None and words >= SENTENCE  # type: ignore[operator]
 
 
 @dataclass(frozen=True)
@@ -44,11 +60,9 @@ class CategoryColumn:
     categories : tuple of str
         Sorted.
     blank : bool
-    levelled : bool
-        Whether there are codes: models of earlier versions have none.
     usual : str or None
         The most frequent category, whose place a blank has where `fit` saw none, so that it lies among the rows learned
-        from; None in models of earlier versions.
+        from; None where every row was blank.
 
     Examples
     --------
@@ -67,7 +81,6 @@ class CategoryColumn:
     column: str
     categories: tuple[str, ...]
     blank: bool = False
-    levelled: bool = True
     usual: str | None = None
 
     @property
@@ -80,7 +93,7 @@ class CategoryColumn:
     @property
     def levels(self) -> tuple[str, ...]:
         """Name of the column of :meth:`codes`."""
-        return (f"level of {self.column}",) if self.levelled else ()
+        return (f"level of {self.column}",)
 
     @classmethod
     def reads(cls, series: pl.Series) -> bool:
@@ -99,14 +112,14 @@ class CategoryColumn:
     def numbers(self, series: pl.Series) -> np.ndarray:
         """Return 1 in the column of a row's category, 0 elsewhere."""
         if not self.names:
-            return np.zeros((len(series), 0))
+            return np.zeros((len(series), 0), np.float32)
         series = as_text(series)
         filled = series if self.blank or self.usual is None else series.fill_null(self.usual)
-        return (self._places(filled)[:, None] == np.arange(len(self.names))).astype(np.float64)
+        return (self._places(filled)[:, None] == np.arange(len(self.names))).astype(np.float32)
 
     def codes(self, series: pl.Series) -> np.ndarray:
         """Return the place of each row's category; blanks have the last."""
-        return self._places(series)[:, None] if self.levelled else np.zeros((len(series), 0), dtype=np.int64)
+        return self._places(series)[:, None]
 
     def _places(self, series: pl.Series) -> np.ndarray:
         import polars as pl
@@ -122,14 +135,11 @@ class CategoryColumn:
 
     def values(self, numbers: np.ndarray, codes: np.ndarray) -> np.ndarray:
         """Return the categories, None where blank, "(other)" where not seen by `fit`."""
-        # without codes, the category is the column that holds a 1
-        place = codes[:, 0] if self.levelled else np.where(numbers.any(1), numbers.argmax(1), -1)
-        return np.array([*self.categories, None, OTHER], dtype=object)[np.where(place < 0, -1, place)]
+        return np.array([*self.categories, None, OTHER], dtype=object)[np.maximum(codes[:, 0], -1)]
 
     def state(self) -> dict[str, Any]:
         """Return the saved form."""
-        content = {"type": self.type, "categories": list(self.categories), "blank": self.blank}
-        return content | {"levelled": self.levelled, "usual": self.usual}
+        return {"type": self.type, "categories": list(self.categories), "blank": self.blank, "usual": self.usual}
 
     @classmethod
     def from_state(cls, column: str, state: dict[str, Any]) -> Self:
@@ -137,11 +147,10 @@ class CategoryColumn:
         categories = state["categories"]
         if not isinstance(categories, list) or not all(isinstance(one, str) for one in categories):
             raise ValueError(f"the categories of {column!r} must be texts")
-        usual = state.get("usual")
+        usual = state["usual"]
         if usual is not None and usual not in categories:
             raise ValueError(f"the usual category of {column!r} is none of its categories")
-        known = {name: bool(state.get(name, False)) for name in ("blank", "levelled")}
-        return cls(column, tuple(categories), **known, usual=usual)
+        return cls(column, tuple(categories), bool(state["blank"]), usual)
 
 
 @dataclass(frozen=True)

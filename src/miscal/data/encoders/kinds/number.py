@@ -1,8 +1,9 @@
-"""Numbers, truth values, and lists of numbers."""
+"""Numbers, truth values, lists of numbers; dates and times."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from miscal.base.errors import InputError
 
 if TYPE_CHECKING:
     import polars as pl
+
 
 FEW_VALUES = 20
 """Up to so many distinct numbers each is a level of its own."""
@@ -103,9 +105,8 @@ class NumberColumn:
 
     @classmethod
     def from_state(cls, column: str, state: dict[str, Any]) -> Self:
-        """Rebuild from the saved form; models of earlier versions know neither blanks nor levels."""
-        edges = tuple(float(edge) for edge in state.get("edges", ()))
-        return cls(column, float(state.get("fill", 0.0)), bool(state.get("blank", False)), edges)
+        """Rebuild from the saved form."""
+        return cls(column, float(state["fill"]), bool(state["blank"]), tuple(map(float, state["edges"])))
 
 
 def as_numbers(series: pl.Series) -> np.ndarray:
@@ -212,3 +213,170 @@ class VectorColumn:
         if not isinstance(state["width"], int):
             raise ValueError(f"the width of {column!r} must be a whole number")
         return cls(column, state["width"])
+
+
+_PERIODS = {"month": 12, "weekday": 7, "hour": 24}
+"""Parts of a date that come round again, and the number of values of each."""
+_DAY = 86_400
+_ROUND = {"month": 365 * _DAY, "weekday": 7 * _DAY, "hour": _DAY}
+"""Seconds until each comes round."""
+_DOTTED = r"^\d{1,2}\.\d{1,2}\.\d{4}( \d{2}:\d{2}(:\d{2})?)?$"
+"""Day, month and year, as 31.12.2023: with points they have one order everywhere, with strokes they have two."""
+STROKED = r"^\d{1,2}/\d{1,2}/\d{2,4}\b"
+"""Dates with strokes, which are not read."""
+_FORM = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$"
+
+
+def _dotted(text: str) -> datetime:
+    day, _, time = text.partition(" ")
+    date, parts = datetime.strptime(day, "%d.%m.%Y"), [int(part) for part in time.split(":") if part]
+    return date.replace(**dict(zip(("hour", "minute", "second"), parts, strict=False)))
+
+
+_WRITTEN = {_FORM: datetime.fromisoformat, _DOTTED: _dotted}
+"""Forms of dates that are written as text, and what reads each."""
+
+
+@dataclass(frozen=True)
+class DateColumn:
+    """A column of dates: days since 1970, and month, weekday and hour on a circle where they come round twice.
+
+    Its levels are these parts. A month of which one year is known, or a weekday of which one week is, says no more than
+    when it was, and the days since 1970 say only that: nothing is learned from them, because later rows have others.
+    They tell the dates again.
+
+    Attributes
+    ----------
+    column : str
+    parts : tuple of str
+        Those of month, weekday and hour that vary, and of which two rounds are known.
+    fill : float
+        What stands for a blank: the median, in days since 1970.
+    blank : bool
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> days = pl.Series(["2024-01-01", "2024-01-02", "2024-01-16"]).str.to_date()
+    >>> day = DateColumn.fit(days, "day")
+    >>> day.names, day.codes(days).tolist()
+    (('day', 'sine of weekday of day', 'cosine of weekday of day'), [[0], [1], [1]])
+    """
+
+    type: ClassVar[str] = "date"
+    shown = "dates"
+
+    column: str
+    parts: tuple[str, ...] = ()
+    fill: float = 0.0
+    blank: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns of :meth:`numbers`."""
+        circles = [f"{wave} of {part} of {self.column}" for part in self.parts for wave in ("sine", "cosine")]
+        return (self.column, *circles, *((f"{self.column} is blank",) * self.blank))
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """Names of the columns of :meth:`codes`."""
+        return tuple(f"{one} of {self.column}" for one in self.parts)
+
+    @classmethod
+    def reads(cls, series: pl.Series) -> bool:
+        """Tell whether a column holds dates, or text that is nothing but dates in the form of ISO 8601."""
+        return read_dates(series) is not None
+
+    @classmethod
+    def fit(cls, series: pl.Series, column: str) -> Self:
+        """Learn which parts vary and come round."""
+        seconds, blank = _seconds(series)
+        known = seconds[~blank]
+        if not len(known):
+            return cls(column, blank=bool(blank.any()))
+        twice = [part for part, round_ in _ROUND.items() if np.ptp(known) >= 2 * round_]
+        parts = tuple(part for part in twice if len(np.unique(_part(known, part))) > 1)
+        return cls(column, parts, float(np.median(known)) / _DAY, bool(blank.any()))
+
+    def numbers(self, series: pl.Series) -> np.ndarray:
+        """Return days since 1970, the parts on a circle (0, 0 for a blank), and where blanks are."""
+        seconds, blank = _seconds(series)
+        columns, none = [np.where(blank, self.fill, seconds / _DAY)], blank & self.blank
+        # where no row was blank, a blank lies where the median does: among the rows learned from
+        seconds = np.where(blank, round(self.fill * _DAY), seconds)
+        for part in self.parts:
+            angle = 2 * np.pi * _part(seconds, part) / _PERIODS[part]
+            columns += [np.where(none, 0.0, np.sin(angle)), np.where(none, 0.0, np.cos(angle))]
+        return np.stack([*columns, *([blank.astype(np.float64)] * self.blank)], 1)
+
+    def codes(self, series: pl.Series) -> np.ndarray:
+        """Return month, weekday (Monday is 0) and hour; blanks have the last level."""
+        seconds, blank = _seconds(series)
+        codes = [np.where(blank, _PERIODS[one] if self.blank else -1, _part(seconds, one)) for one in self.parts]
+        return np.stack(codes, 1) if codes else np.zeros((len(series), 0), dtype=np.int64)
+
+    def unknown(self, series: pl.Series) -> np.ndarray:
+        """Any date is known; a blank where there were none cannot."""
+        return _seconds(series)[1] & (not self.blank)
+
+    def values(self, numbers: np.ndarray, codes: np.ndarray) -> np.ndarray:
+        """Return the dates to the second, NaT where blank."""
+        dates = np.round(numbers[:, 0].astype(np.float64) * _DAY).astype("datetime64[s]")
+        return np.where(numbers[:, -1] == 1, np.datetime64("NaT"), dates) if self.blank else dates
+
+    def state(self) -> dict[str, Any]:
+        """Return the saved form."""
+        return {"type": self.type, "parts": list(self.parts), "fill": self.fill, "blank": self.blank}
+
+    @classmethod
+    def from_state(cls, column: str, state: dict[str, Any]) -> Self:
+        """Rebuild from the saved form."""
+        if not set(state["parts"]) <= set(_PERIODS):
+            raise ValueError(f"the parts of a date are {', '.join(_PERIODS)}; got {state['parts']}")
+        return cls(column, tuple(state["parts"]), float(state["fill"]), bool(state["blank"]))
+
+
+def _seconds(series: pl.Series) -> tuple[np.ndarray, np.ndarray]:
+    """Seconds since 1970, int64 (n,), 0 where blank, and where blanks are."""
+    dates = read_dates(series)
+    if dates is None:
+        raise ValueError("no dates")
+    return dates.dt.epoch("s").fill_null(0).to_numpy(), dates.is_null().to_numpy()
+
+
+def _part(seconds: np.ndarray, part: str) -> np.ndarray:
+    if part == "hour":
+        return seconds // 3_600 % 24
+    if part == "weekday":
+        # 1 January 1970 was a Thursday; Monday is 0
+        return (seconds // _DAY + 3) % 7
+    return seconds.astype("datetime64[s]").astype("datetime64[M]").astype(np.int64) % 12
+
+
+def read_dates(series: pl.Series) -> pl.Series | None:
+    """Read dates without a zone, with the time of UTC where one is given; None if the column holds anything else.
+
+    Text that is nothing but dates in the form of ISO 8601, or nothing but dates like 31.12.2023, is read as dates,
+    because CSV and JSON have no other way to give them.
+    """
+    import polars as pl
+
+    if isinstance(series.dtype, pl.Datetime):
+        zoned = series.dtype.time_zone is not None
+        return series.dt.convert_time_zone("UTC").dt.replace_time_zone(None) if zoned else series
+    if series.dtype == pl.Date:
+        return series.cast(pl.Datetime("us"))
+    if series.dtype != pl.String or series.null_count() == len(series):
+        return None
+    written = next((read for form, read in _WRITTEN.items() if series.str.contains(form).all()), None)
+    if written is None:
+        return None
+    try:
+        read = {text: written(text) for text in series.drop_nulls().unique().to_list()}
+    except ValueError:  # a day that no calendar has
+        return None
+    plain = {
+        text: value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
+        for text, value in read.items()
+    }
+    return pl.Series([None if text is None else plain[text] for text in series.to_list()], dtype=pl.Datetime("us"))

@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from miscal.base.errors import CorruptFile
-from miscal.data.importers import archive
 from miscal.data.importers.imported_rows import ImportedRow, Log, UnusableLog, UnusableRow, log_probability, scalars
-from miscal.data.importers.log_files import dict_in, first_text, get_in, list_in, parsed, whole
+from miscal.data.importers.log_files import MAGIC, Archive, dict_in, first_text, get_in, list_in, parsed, whole
 from miscal.data.importers.stated_confidences import answers_log, stated, stated_row
 
 FILES = ("*.eval", "*.json")
@@ -54,9 +53,9 @@ def read(path: Path) -> Log:
     """Read one log."""
     with path.open("rb") as stream:
         # by content, since a log may have any name
-        packed = stream.read(4) == archive.MAGIC
+        packed = stream.read(4) == MAGIC
     if packed:
-        with archive.Archive(path) as members:
+        with Archive(path) as members:
             return _log(path, _header(path, members), _unpacked(path, members))
     log = whole(path)
     if not isinstance(get_in(log, "eval"), dict):
@@ -68,7 +67,7 @@ def read(path: Path) -> Log:
     return _log(path, log, log["samples"])
 
 
-def _header(path: Path, members: archive.Archive) -> dict[str, Any]:
+def _header(path: Path, members: Archive) -> dict[str, Any]:
     """Return the header; of a run that broke off, what was known at its start."""
     for name in ("header.json", "_journal/start.json"):
         if name in members.namelist():
@@ -78,7 +77,7 @@ def _header(path: Path, members: archive.Archive) -> dict[str, Any]:
     raise UnusableLog(f"{path} is not a log of Inspect: the archive has no header.json with the key eval")
 
 
-def _unpacked(path: Path, members: archive.Archive) -> Iterator[Any]:
+def _unpacked(path: Path, members: Archive) -> Iterator[Any]:
     """Yield the samples one by one: together they may be larger than memory."""
     for name in dict.fromkeys(members.namelist()):
         if _SAMPLE.fullmatch(name):

@@ -24,16 +24,19 @@ from miscal.data.importers.imported_rows import (
     scalars,
     usable_rows,
 )
-from miscal.data.importers.judgements import Judgement, judged_log, text_of_value, value_of
 from miscal.data.importers.log_files import dict_in, first_text, get_in, list_in, whole_or_records
 from miscal.data.importers.stated_confidences import (
     IN_TEXT,
     NO_NUMBER,
+    Judgement,
     certain,
     confidence_of,
     in_text,
+    judged_log,
     outcome_of,
     scaled,
+    text_of_value,
+    value_of,
 )
 
 FILES = ("*.json", "*.jsonl")

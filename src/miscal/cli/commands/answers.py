@@ -1,0 +1,93 @@
+"""``miscal score`` and ``import``: the answers of models as a table of triples."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from miscal.base.number_wording import decimal
+from miscal.base.options import parameter
+from miscal.cli.app import Overwrite
+from miscal.cli.exit_status import Stopped
+from miscal.data.importers import tool_names
+from miscal.scoring.options import ScoringOptions
+
+Model = Annotated[str, typer.Option(metavar="M", help="The model: a hub id, a short name, a folder or a .gguf file.")]
+Task = Annotated[
+    str,
+    typer.Option(metavar="T", help="The task: mmlu, mmlu-pro, medmcqa, hh-rlhf, or a file of questions or pairs."),
+]
+OutFolder = Annotated[str, typer.Option(metavar="DIR", help="Folder to write; an unfinished run there is resumed.")]
+
+
+def score(model: Model, task: Task, out: OutFolder, options: ScoringOptions) -> None:
+    """Ask a language model questions or preferences. Next: `miscal discover DIR`."""
+    from miscal.scoring.command import run
+
+    try:
+        done = run(model=model, task=task, out=out, **vars(options))
+    except (Stopped, KeyboardInterrupt) as stop:
+        stop.add_note("run the same command again to go on from here")
+        raise
+    print(f"{done.n_scored:,} rows scored, {done.n_failed:,} failed, {done.n_truncated:,} truncated: {done.out}")
+    for note in done.notes:
+        print(f"note: {note}")
+    speed = f", {decimal(done.questions_per_second, 1)} questions per second" if done.questions_per_second else ""
+    print(f"accuracy {decimal(done.accuracy, 3)}, confidence {decimal(done.confidence, 3)}{speed}")
+
+
+Tool = Annotated[str, typer.Argument(metavar="TOOL", help=f"The tool that wrote the logs: {', '.join(tool_names())}.")]
+Logs = Annotated[str, typer.Argument(metavar="PATH", help="A log file, or a folder to search for logs.")]
+OutTriples = Annotated[str, typer.Option("--out", metavar="DATA", help="Table to write, a .parquet file.")]
+
+
+@dataclass(frozen=True)
+class ImportOptions:
+    """Which of several confidences of one answer are kept."""
+
+    confidence: str | None = parameter(
+        "Of several confidences of one answer, the one for column confidence. Default: the first.", metavar="NAME"
+    )
+    confidence_columns: str | None = parameter(
+        "Which of several confidences get a column, separated by commas. Default: all.", metavar="NAMES"
+    )
+
+
+def import_(tool: Tool, path: Logs, out: OutTriples, how: ImportOptions, overwrite: Overwrite = False) -> None:
+    """Turn the logs of another tool into a table. Next: `miscal discover DATA --text text`.
+
+    Examples, one for each tool:
+
+    miscal import lm-eval logs --out answers.parquet (samples of --log_samples)
+
+    miscal import inspect logs --out answers.parquet (.eval and .json logs)
+
+    miscal import promptfoo results.json --out answers.parquet (promptfoo eval -o results.json)
+
+    miscal import phoenix exports --out judged.parquet (annotations, and spans beside them)
+
+    miscal import langfuse exports --out judged.parquet (scores, and traces beside them)
+    """
+    from miscal.runs.shown_progress import steps
+
+    with steps() as progress:
+        progress("reading")
+        from miscal.data.importers import read_log
+        from miscal.data.importers.imported import check_out
+
+        check_out(out, overwrite=overwrite)
+        from miscal.data.columns import split_names
+
+        columns = split_names(how.confidence_columns) if how.confidence_columns else None
+        found = read_log(tool, path, confidence=how.confidence, confidence_columns=columns)
+        progress("writing")
+        found.write(out, overwrite=overwrite)
+    for note in found.notes:
+        print(f"note        {note}")
+    if "confidence" in found.table.columns:
+        means = found.table.select("correct", "confidence").mean().row(0)
+        print(f"accuracy {means[0]:.3f}, confidence {means[1]:.3f}")
+    else:
+        print(f"next        miscal discover {out} --judge judge --human human --out RUN")
+    logs = "log" if found.n_logs == 1 else "logs"
+    print(f"{len(found.table):,} rows of {found.n_logs:,} {logs} imported, written to {out}")

@@ -1,0 +1,323 @@
+"""The first screen, with curves and groups; the list of findings; and a table of values for every named column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from miscal.base.vocabulary import Vocabulary
+from miscal.discovery.summary import Summary
+from miscal.findings import EPSILON
+from miscal.findings.conditions import TEXT, Missing, Trend
+from miscal.findings.ledger import ColumnValue, Finding
+from miscal.findings.ledger.sizes import CORRECTED
+from miscal.findings.ledger.values import EXPLAINED, FEW_ROWS, FINDING
+from miscal.findings.verdict import fate_words, together_words
+from miscal.report.drawing import Chart, Mark, Scale, path, reach_of
+from miscal.report.formatting import NBSP, bounds, count, points
+from miscal.report.groups import (
+    Curves,
+    Group,
+    all_rows,
+    curves_of,
+    first_groups,
+    fitted_range,
+    groups_of,
+    has_curve,
+)
+from miscal.report.map_data import Example, Examples
+from miscal.report.opening import opening
+from miscal.report.source import Source
+from miscal.report.texts import clean, few_words, listed, short
+
+FIRST, LEAST = 6, 3
+"""Groups of the first screen at most, and at least; the list below has all."""
+NAME_WORDS, ALL_WORDS, LINE_WORDS, GIVEN = 8, 22, 72, 3
+"""Words of a group's name there, and of all names where the three lines have 72: the screen holds 200 with everything
+else. Of the words that the lines leave, a third are given to names, since each name brings numbers."""
+CHANGED = 0.0005
+"""A correction that moves no group by as much has no column and no switch."""
+STATES = {"raw": "as it is", "corrected": "corrected"}
+
+
+def answer(source: Source) -> dict[str, Any]:
+    """Return the three lines and both pictures."""
+    return first_screen(source.summary)
+
+
+def first_screen(summary: Summary) -> dict[str, Any]:
+    """Return the three lines and both pictures of a run."""
+    groups = first_groups(summary)
+    first = [replace(one, name=few_words(one.name, NAME_WORDS)) for one in groups[:FIRST]]
+    lines = (summary.answer.headline, summary.answer.reason, summary.answer.action)
+    words = ALL_WORDS + max(0, LINE_WORDS - sum(len(one.split()) for one in lines)) // GIVEN
+    while len(first) > LEAST and sum(len(one.name.split()) for one in first) > words:
+        first.pop()
+    rows = [one for one in (all_rows(summary), *first) if one is not None]
+    changed = any(one.corrected is not None and abs(one.corrected - one.predicted) >= CHANGED for one in rows)
+    rows = rows if changed else [replace(one, corrected=None) for one in rows]
+    curves = curves_of(summary, groups, (46.0, 352.0), (318.0, 10.0))
+    return {
+        **opening(summary.answer),
+        "curves": curves,
+        "several": curves is not None and len(curves.states["raw"]) > 1,
+        "rows": rows,
+        # all rows alone look far off on an axis of their own
+        "along": forest_axis(rows, () if curves is None or groups else (curves.x.low, curves.x.high)),
+        "total": len(first_groups(summary, every=True)),
+        "shown": len(first),
+        "listed_at": "findings" if summary.findings else "classes",
+        "changed": changed,
+        "states": STATES,
+    }
+
+
+def forest_axis(groups: Sequence[Group], more: Sequence[float] = ()) -> Scale:
+    """Return the axis that holds every number of the groups, and `more`."""
+    ends = [*more, *(end for one in groups for end in one.ends)]
+    return Scale(*fitted_range(ends or [0.0, 1.0]), 8.0, 392.0)
+
+
+SHOWN = 20
+MAX_EXAMPLES = 3
+_LINE = 120
+_LEAST_REACH = 0.05
+
+
+class Picture(NamedTuple):
+    """A small drawing of a finding, with what it says and what is drawn."""
+
+    chart: Chart
+    said: str
+    drawn: str
+
+
+class FindingRow(NamedTuple):
+    """A finding as drawn, with what is said of it and its most telling rows."""
+
+    finding: Finding
+    curves: Curves | None
+    examples: list[Example]
+    together: str
+    conditional: str
+    trend: Picture | None
+    also: str
+    origin: str
+    odds: str
+    fate: str
+
+
+def findings(source: Source) -> dict[str, Any] | None:
+    """Return the strongest findings; None where the run tested no named group."""
+    summary = source.summary
+    method = summary.findings_method
+    if method is None or method.candidates == 0:
+        return None
+    groups, rows = groups_of(summary, SHOWN), _rows(source)
+    return {
+        "groups": groups,
+        "rows": rows,
+        "along": forest_axis(groups),
+        "left_out": max(0, len(summary.findings) - SHOWN),
+        "method": method,
+        "of_classes": 0 if summary.classes is None else len(summary.classes.findings),
+        "kind": "test rows" if method.evidence == "test" else "rows",
+        "corrected": CORRECTED,
+        "accounted": len(summary.accounted_for),
+        "tables": bool(source.columns),
+    }
+
+
+def _rows(source: Source) -> list[FindingRow]:
+    """Return what is shown of each finding once it is opened."""
+    summary, terms = source.summary, source.terms
+    found = summary.findings[:SHOWN]
+    examples = Examples(source, (row for one in found for row in one.rows[:MAX_EXAMPLES]))
+    return [
+        FindingRow(
+            finding=one,
+            curves=curves_of(summary, [replace(group, colour=group.colour or "plain")], (46.0, 352.0), (318.0, 10.0))
+            if has_curve(summary, group.number)
+            else None,
+            examples=examples.of(one.rows[:MAX_EXAMPLES]),
+            together=together_words(one, found).removeprefix(", "),
+            conditional=_compared(one, group.number),
+            trend=_trend(one, one.condition, source, terms) if isinstance(one.condition, Trend) else None,
+            also=_also(one),
+            origin=_origin(one),
+            odds=odds_in_words(one.odds_ratio, terms),
+            fate=fate_words(one.fate, one.units_needed),
+        )
+        for group, one in zip(groups_of(summary, SHOWN), found, strict=True)
+    ]
+
+
+def _compared(finding: Finding, number: int) -> str:
+    """Say what its conditional size compares; empty where that says no more than the size itself."""
+    if finding.conditional.value is None:
+        return ""
+    if isinstance(finding.condition, Trend):
+        return "Its upper third against its lower third"
+    return "Beside rows in the same groups above" if number > 1 else ""
+
+
+def _also(finding: Finding) -> str:
+    """Return other names of its rows, whole, as many as a line holds: a beginning may be that of another name."""
+    text = ""
+    for one in map(clean, finding.aliases):
+        longer = f"{text}; {one}" if text else one
+        text = longer if len(longer) <= _LINE else text
+    return text
+
+
+def _origin(finding: Finding) -> str:
+    """Say where the group comes from."""
+    if finding.source == "named":
+        columns = [f"the column {short(column, 40)}" for column in finding.columns if column != TEXT]
+        return f"named by {listed([*columns, *(['a term of the texts'] if TEXT in finding.columns else [])], 'and')}"
+    return "found from the inputs, then described" if finding.source == "found" else finding.source
+
+
+def odds_in_words(ratio: float | None, terms: Vocabulary) -> str:
+    """Say an odds ratio.
+
+    Examples
+    --------
+    >>> from miscal.base.vocabulary import vocabulary
+    >>> odds_in_words(0.37, vocabulary("answer")), odds_in_words(2.0, vocabulary("event"))
+    ('0.37 times', '2 times')
+    """
+    if ratio is None:
+        return f"not defined: all {terms.equal_rows()} have one outcome"
+    return f"{'over 100' if ratio > 100 else f'{ratio:.2g}'} times"
+
+
+def _trend(finding: Finding, condition: Trend, source: Source, terms: Vocabulary) -> Picture | None:
+    """Draw how much more often rows are right than rows of equal confidence, along a column; None without its table."""
+    column = clean(condition.column)
+    bins = [one for one in source.columns.get(column, ()) if not isinstance(one.condition, Missing)]
+    bins = [one for one in bins if one.hidden.value is not None]
+    if len(bins) < 2:
+        return None
+    reach, last = reach_of((one.hidden for one in bins), _LEAST_REACH), len(bins) - 1
+    x, y = Scale(0, last, 40.0, 208.0), Scale(-reach, reach, 104.0, 8.0)
+    marks = [
+        Mark(
+            x(place),
+            y(one.hidden.value or 0.0),
+            y.whisker(one.hidden.interval),
+            f"{one.value}: {count(one.n)} rows, {points(one.hidden.value, source.decimals)} points "
+            f"({bounds(one.hidden.interval, digits=source.decimals)})",
+        )
+        for place, one in enumerate(bins)
+    ]
+    chart = Chart(
+        *(222, 134, x, y),
+        x_ticks=[(x.start - 6, bins[0].value, "start"), (x.stop + 6, bins[-1].value, "end")],
+        y_ticks=[(y(share * reach), points(share * reach, 0)) for share in (-1, 0, 1)],
+        marks=marks,
+        lines=[("curve", path((mark.x, mark.y) for mark in marks))],
+        titles=(column, ""),
+        inset=6.0,
+        signed=True,
+    )
+    often = "less" if finding.sign == "over" else "more"
+    drawn = (
+        f"Points above and below rows of equal {terms.probability}, by tenths of the rows, with 95{NBSP}% intervals."
+    )
+    return Picture(chart, f"The {condition.higher} is, the {often} often {terms.comes_true()}", drawn)
+
+
+MOST_VALUES, FEWEST_VALUES, MOST_IN_ALL = 100, 10, 2_000
+"""Values that a table shows: all tables together stay a small part of the page."""
+
+_RANKS = {FINDING: 0, EXPLAINED: 1_000, FEW_ROWS: 3_000}
+"""Order of the marks: findings, what they explain, the rest, and values of few rows."""
+
+
+class ValueRow(NamedTuple):
+    """A value as drawn: what it and its mark are sorted by, and where its interval lies on the axis.
+
+    `sign` is the direction of its hidden residual, empty where it is not distinguishable; `faint` whether it has too
+    few rows to say much.
+    """
+
+    value: ColumnValue
+    key: str | int
+    rank: int
+    whisker: tuple[float, float] | None
+    sign: str
+    faint: bool
+
+
+class ColumnView(NamedTuple):
+    """The table of a column; `more` values of it are not shown."""
+
+    name: str
+    rows: list[ValueRow]
+    more: int
+    ordered: bool
+    about: str
+    axis: Scale
+
+
+def columns(source: Source) -> dict[str, Any] | None:
+    """Return a table for each column; None where the run has none."""
+    method, tables = source.summary.findings_method, source.columns
+    if not tables or method is None:
+        return None
+    views = column_views(tables, source.epsilon or EPSILON)
+    return {
+        "columns": views,
+        "more": len(tables) - len(views),
+        "n": method.n,
+        "kind": "test rows" if method.evidence == "test" else "rows",
+        # findings that are on the page
+        "listed": SHOWN,
+    }
+
+
+def column_views(tables: Mapping[str, Sequence[ColumnValue]], least: float = EPSILON) -> list[ColumnView]:
+    """Return what is drawn of columns: of many the first, and of each as many values as a page holds."""
+    shown = list(tables.items())[: MOST_IN_ALL // FEWEST_VALUES]
+    most = min(MOST_VALUES, max(FEWEST_VALUES, MOST_IN_ALL // max(1, len(shown))))
+    return [_column(name, values, most, least) for name, values in shown]
+
+
+def _column(name: str, values: Sequence[ColumnValue], most: int, least: float) -> ColumnView:
+    # the values that findings name, and of the others the largest; in the order of the table
+    weights = [(one.finding is None, -one.n) for one in values]
+    shown = [values[at] for at in sorted(sorted(range(len(values)), key=weights.__getitem__)[:most])]
+    axis, ordered = _axis(shown, least), not any(one.is_text for one in values)
+    rows = [
+        ValueRow(
+            value=one,
+            key=place if ordered else one.value.lower(),
+            rank=_RANKS.get(one.mark, 2_000) + (one.finding or 0),
+            whisker=axis.whisker(one.hidden.interval),
+            sign=("over" if (one.hidden.value or 0.0) < 0 else "under") if one.mark in (FINDING, EXPLAINED) else "",
+            faint=one.mark == FEW_ROWS,
+        )
+        for place, one in enumerate(shown)
+    ]
+    return ColumnView(name, rows, len(values) - len(shown), ordered, _counted(values), axis)
+
+
+def _axis(values: Sequence[ColumnValue], least: float) -> Scale:
+    # intervals of a few rows would make all others too short to see
+    tested = [one for one in values if one.mark != FEW_ROWS] or values
+    ends = [end for one in tested for size in (one.hidden, one.after) for end in size.interval or ()]
+    reach = max([least, *(abs(end) for end in ends if end is not None)])
+    return Scale(-reach, reach, 4.0, 156.0)
+
+
+def _counted(values: Sequence[ColumnValue]) -> str:
+    """Count the values, and those that findings name."""
+    many = len(values)
+    parts = [f"{many:,} value{'' if many == 1 else 's'}"]
+    if findings := sum(one.mark == FINDING for one in values):
+        parts.append(f"{findings} finding{'' if findings == 1 else 's'}")
+    if explained := sum(one.mark == EXPLAINED for one in values):
+        parts.append(f"{explained} explained by findings")
+    return ", ".join(parts)
