@@ -181,7 +181,8 @@ def _ask(triples: Triples, units: dict[Candidate, Ints], rng: np.random.Generato
     rows = _some_units(longest, rng)
     (first, unit), *longer = units.items()
     left = _after_field(triples, rows, first.column, longest[rows], rng)
-    if first.period is not None:
+    # of fewer than ten weeks, steps are hardly told from days in turn, and no week or month can be taken for a unit
+    if {by.period for by in units} - {None, "hour", DAY}:
         day = next((days for by, days in units.items() if by.period == DAY), unit)
         left = _after_steps(left, (triples.candidate_groups or {})[first][rows], day[rows])
     found = _Asked(first, unit, intraclass_score(left, unit[rows]), _widening_of_all(left, unit, rows))
