@@ -15,6 +15,10 @@ unit share a normal number in log-odds: whatever is claimed is claimed falsely. 
 
 Asked are the claim of hidden miscalibration, its lower limit above 0, and any finding; in `units, by rows` the same
 where each row is counted (--group none), which no run does by itself.
+
+`spans`: a column of 913 dates, whose rows are by themselves or share a number of each day (0.6), and no span or one of
+a tenth, a quarter or half of the days, in which risks are off by so much that a test which knows the span, counts days
+and has the cut of one interval of the ledger has power .95. Asked is whether the ledger names dates.
 """
 
 from __future__ import annotations
@@ -26,19 +30,27 @@ from functools import partial
 import numpy as np
 import polars as pl
 from scipy.special import expit, logit
+from scipy.stats import norm
 
-from _shares import UNTOLD, Question, ask
+from _shares import FOUND, UNTOLD, Question, ask
 from _validity_counts import Told
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.data.readers import read_triples
-from miscal.discovery.estimating import fit_rows, prepare
+from miscal.discovery.estimating import expected_outcome, fit_rows, prepare
 from miscal.discovery.findings import write_ledger
 from miscal.discovery.summarise import claim_of
+from miscal.discovery.units import with_units
 from miscal.evidence.settings import SIGNIFICANCE
+from miscal.findings.ledger import find, named_groups, with_features
 
 WORLDS = (
     "independent", "equal x 2", "equal x 5", "equal x 20", "copies .0001", "copies .001", "copies .01", "days",
     "days in turn", "prompts", "accounts", "accounts with number", "crossed",
 )  # fmt: skip
+SPANS = {f"{kind}, {share:.0%} of the dates off": (share, spread) for kind, spread in (("rows", 0.0), ("days", 0.6))
+         for share in (0.0, 0.1, 0.25, 0.5)}  # fmt: skip
+DAYS, CUT = 913, 3e-6
+"""Days of 30 months; one-sided error of one of 800 intervals, which have a ninth of 5 % together."""
 # of a normal number; enough that the mean over it is exact to four digits
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(21)
 
@@ -106,9 +118,43 @@ def units(group: str, world: str, rows: int, draw: int) -> Told:
     }, means={"units are counted": float(triples.group is not None)})  # fmt: skip
 
 
+def spans(world: str, n: int, draw: int) -> Told:
+    """Draw a table with a span of dates, or without one, and see what is named and what is counted."""
+    share, spread = SPANS[world]
+    rng = np.random.default_rng((draw, int(100 * share), int(10 * spread), 303))
+    day, first = rng.integers(0, DAYS, n), int(rng.uniform(0, 1 - share) * DAYS)
+    inside = (day >= first) & (day < first + share * DAYS)
+    given = logit(rng.uniform(0.15, 0.85, n))
+    of_days = expit(given[:, None] + spread * _NODES)
+    f = of_days @ (_WEIGHTS / _WEIGHTS.sum())
+    together = np.mean((of_days - f[:, None]) ** 2 @ (_WEIGHTS / _WEIGHTS.sum()))
+    variance = 0.0
+    for size in (np.bincount(day[part]) for part in (inside, ~inside) if inside.any()):
+        variance += np.mean(f * (1 - f)) / size.sum() + together * (size @ size - size.sum()) / size.sum() ** 2
+    off = (norm.isf(CUT) + norm.isf(0.05)) * variance**0.5 * rng.choice([-1, 1])
+    rate = np.clip(expit(given + shared_number(rng, day, spread)) + off * inside, 0, 1)
+    table = {
+        "opened": np.datetime64("2021-01-01") + day,
+        "confidence": f,
+        "correct": (rng.random(n) < rate).astype(int),
+    }
+    table |= {"kind": rng.choice(list("abcdefgh"), n), "area": rng.choice(list("nesw"), n), "size": rng.normal(size=n)}
+    triples = with_units(read_triples(pl.DataFrame(table), group="auto", seed=draw), draw)
+    rows = LabelledRows.of(
+        triples.correct, triples.confidence, expected_outcome(triples, draw), hidden=np.zeros(n), row=triples.row,
+        group=triples.group, factor=triples.counted_by.factor,
+    )  # fmt: skip
+    groups = named_groups(with_features(triples.metadata, triples.X, triples.encoder))
+    named = any("opened" in one.columns for one in find(rows, groups, seed=draw).findings)
+    by = (triples.counted_by.column or "").rpartition(":")[2] or "row"
+    counted = {f"counted by {one}": float(by == one) for one in ("row", "day", "week", "month")}
+    return Told(misses={f"span{FOUND}" if share else "no span": named}, means={"points off": 100 * abs(off), **counted})
+
+
 QUESTIONS = {
     "units": Question(partial(units, "auto"), WORLDS, (1_000,), 40),
     "units, by rows": Question(partial(units, "none"), WORLDS, (1_000,), 10),
+    "spans": Question(spans, list(SPANS), (6_000,), 100, least={f"span{FOUND}": {"rows": 0.8, "days": 0.8}}),
 }
 
 if __name__ == "__main__":

@@ -91,6 +91,29 @@ def test_a_coarser_period_of_too_few_units_widens_every_standard_error():
     assert 1.5 < found.factor < 3
 
 
+def with_a_span(share, spread, seed):
+    """Say what rows of 600 days are counted by, of which 40 points of a span are wrong."""
+    rng = np.random.default_rng(seed)
+    day, first = rng.permutation(np.arange(3_600) % 600), rng.uniform(0, 1 - share) * 600
+    wrong = (day >= first) & (day < first + share * 600) & (rng.random(3_600) < 0.4)
+    periods = {"hour": day, "day": day, "month": day // 20}
+    columns = {Candidate("seen", period, "period"): unit for period, unit in periods.items()}
+    triples = rows(rng.normal(size=(3_600, 3)), day, spread=spread, seed=seed, columns=columns)
+    return with_units(replace(triples, correct=np.where(wrong, 0, triples.correct)), 0).counted_by.column
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.5])
+def test_a_span_of_dates_makes_no_units_and_its_days_are_counted_where_they_hang_together(share):
+    assert with_a_span(share, 0.0, 0) is None
+    assert with_a_span(share, 1.2, 0) == "seen:day"
+
+
+@pytest.mark.slow
+def test_of_a_hundred_spans_of_dates_hardly_one_makes_units():
+    counted = [with_a_span(share, 0.0, seed) for seed in range(25) for share in (0.1, 0.2, 0.3, 0.5)]
+    assert sum(one is not None for one in counted) <= 10
+
+
 def test_customers_among_the_inputs_are_found_although_a_field_could_learn_of_them():
     rng = np.random.default_rng(0)
     n = 900

@@ -81,6 +81,7 @@ def write_ledger(
         evidence=evidence,
         n=len(triples),
         not_crossed=groups.not_crossed,
+        by_rows=found.by_rows,
     )
     # metadata was named by the user, features may be many
     metadata = {clean_text(name) for name in triples.metadata}

@@ -37,3 +37,15 @@ def test_rows_of_other_parts_do_not_widen_strata():
     together = LabelledRows.of(y, every, group=question)
     assert together.rows_per_unit == 2
     assert LabelledRows.of(y, every, group=question, part=np.arange(200) % 2).rows_per_unit == 1
+
+
+def test_what_only_units_take_away_is_counted_and_nothing_is_where_rows_are():
+    rng = np.random.default_rng(0)
+    unit = np.repeat(np.arange(60), 20)
+    names, y = np.array(["a", "b"], object)[unit % 2], (rng.random(60) < np.where(np.arange(60) % 2, 0.35, 0.65))[unit]
+    known = {"hidden": np.zeros(1_200), "row": np.arange(1_200)}
+    half, groups = np.full(1_200, 0.5), named_groups({"name": names})
+    by_unit = find(LabelledRows.of(1.0 * y, half, half, group=unit, **known), groups)
+    by_row = find(LabelledRows.of(1.0 * y, half, half, **known), groups)
+    assert (len(by_unit.findings), by_unit.by_rows) == (0, 1)
+    assert (len(by_row.findings), by_row.by_rows) == (1, 0)

@@ -137,7 +137,8 @@ class FindingsMethod(Part):
     """How the findings were chosen.
 
     `adjustment`: how p-values allow for all candidates. `level`: the family-wise error. `not_crossed`: which pairs of
-    values are no candidates, in a sentence; empty where all are.
+    values are no candidates, in a sentence; empty where all are. `by_rows`: how many more candidates differ by
+    themselves where each row is counted, not units.
     """
 
     candidates: NonNegativeInt
@@ -146,6 +147,7 @@ class FindingsMethod(Part):
     evidence: str
     n: NonNegativeInt
     not_crossed: Text = ""
+    by_rows: NonNegativeInt = 0
 
 
 @dataclass(frozen=True)
@@ -157,6 +159,7 @@ class Ledger:
     whole, the strongest first; their p-values are by themselves. `values` are those of every column, in the order in
     which its table shows them, and `members` the rows of each finding, bool (n,). Of a run, `method` says how findings
     were chosen, and `clusters` how inputs were clustered, by which a new row is placed; None where they were not.
+    `by_rows` is as of the method.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -165,6 +168,7 @@ class Ledger:
     members: tuple[np.ndarray, ...] = ()
     method: FindingsMethod | None = None
     clusters: InputClusters | None = None
+    by_rows: int = 0
 
 
 def find(
@@ -231,7 +235,7 @@ def ledger_of(
         written(one) for one in scanned.alone if groups.kinds[one.group] == VALUE and one.group not in named
     )
     values = column_values(table, corrected, scanned, settings)
-    return Ledger(findings, accounted, values, members)
+    return Ledger(findings, accounted, values, members, by_rows=scanned.by_rows)
 
 
 def _named(one: TestedGroup, inside: np.ndarray, table: Table, settings: LedgerSettings) -> dict[str, Any]:

@@ -117,7 +117,7 @@ def scan_table(table: Table, *, seed: int, error: float, settings: LedgerSetting
     alone = tuple(found.alone())
     # the last first: what cells tell of all of them, they tell of some
     chosen = [found.by_itself(place) for place in reversed(range(len(found.found)))]
-    return Scanned(tuple(reversed(chosen)), alone)
+    return Scanned(tuple(reversed(chosen)), alone, found.more_by_rows())
 
 
 class _Scan(Candidates):
@@ -221,6 +221,11 @@ class _Scan(Candidates):
                 )
                 found.append(value)
         return sorted(found, key=lambda one: -abs(one.z))
+
+    def more_by_rows(self) -> int:
+        """Count the candidates that are beyond the cut by themselves only where rows are counted, not units."""
+        z = np.abs(self.by_themselves)
+        return int(np.sum((z < self.least_scores) & (z * np.sqrt(self.effect) >= self.least_scores)))
 
     def _left(self, group: int, k: int, sign: float) -> tuple[float, float]:
         """Score in one direction that one of those chosen leaves of a candidate, at least 0; and the variance."""

@@ -74,11 +74,13 @@ class Scanned:
     """What a scan found.
 
     `chosen` are in the order of choice. `alone` are values and bins of columns that are beyond the cut by themselves
-    and were not chosen, the strongest first, with `by`.
+    and were not chosen, the strongest first, with `by`. `by_rows` is how many more candidates are beyond
+    the cut by themselves where units are not counted, but rows.
     """
 
     chosen: tuple[TestedGroup, ...] = ()
     alone: tuple[TestedGroup, ...] = ()
+    by_rows: int = 0
 
 
 @dataclass(frozen=True, eq=False)
