@@ -168,7 +168,7 @@ def _rest(summary: Summary, folder: Path | None, run: str | None) -> Iterable[tu
     if units is not None and units.widening >= WIDER:
         wide = f"intervals {units.widening:.1f} times as wide as by rows"
         if (method := summary.findings_method) is not None and method.by_rows:
-            wide += f"; {method.by_rows:,} more groups differ by rows (--group none)"
+            wide += "; --group none would name more"
         yield "counted by", f"{units.unit}: {'only ' * (units.n_units < FEW)}{units.n_units:,} units, {wide}"
     if units is not None and units.others:
         yield "not counted", would_widen(units, 1)
