@@ -26,7 +26,7 @@ from miscal.evidence.settings import SIGNIFICANCE, EvidenceSettings
 from miscal.findings.ledger import Groups, find, named_groups
 from miscal.runs.monitor.document import LEVEL as WHETHER_RIGHT
 from miscal.runs.monitor.new_rows import NewLabelled
-from miscal.runs.monitor.questions import LEVEL_SHARE, Question
+from miscal.runs.monitor.state import LEVEL_SHARE, Question
 
 LEVEL = 0.05
 CERTIFICATE = EvidenceSettings(n_draws=499)

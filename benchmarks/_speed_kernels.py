@@ -18,7 +18,7 @@ from _script import limit_threads, show, target
 from miscal.data.readers import read_triples
 from miscal.data.readers.provenance import content_digest
 from miscal.discovery.saved_model import SavedModel
-from miscal.estimators.auto.local import LOCAL, LocalMember
+from miscal.estimators.auto.geometry import LOCAL, LocalMember
 from miscal.estimators.auto.model import AutoModel
 from miscal.estimators.auto.portfolio import FIRST_STACK
 from miscal.estimators.auto.readout import LocalShift

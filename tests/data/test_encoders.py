@@ -219,7 +219,7 @@ class TextLength:
 
 
 def test_an_encoder_is_one_class_and_its_line(monkeypatch, tmp_path):
-    monkeypatch.setattr("miscal.data.encoders.combined.ENCODERS", [*ENCODERS, TextLength])
+    monkeypatch.setattr("miscal.data.encoders.texts.ENCODERS", [*ENCODERS, TextLength])
     rows = {"q": ["a" * (i % 7) for i in range(120)], "confidence": np.full(120, 0.5), "correct": np.arange(120) % 2}
     t = read_triples(rows, text="q", embed_model="length")
     np.testing.assert_array_equal(t.X[:, 0], np.arange(120) % 7)

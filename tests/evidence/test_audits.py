@@ -3,10 +3,9 @@ import pytest
 
 from miscal.base.errors import InputError
 from miscal.calibration.metrics import brier, smece, worst_slice
-from miscal.evidence.null import bernoulli_outcomes, null_audit, permuted_outcomes
 from miscal.evidence.power import threshold_sensitivity
 from miscal.evidence.settings import EVIDENCE_DEFAULTS
-from miscal.evidence.stability import seed_stability, slice_bootstrap
+from miscal.evidence.stability import bernoulli_outcomes, null_audit, permuted_outcomes, seed_stability, slice_bootstrap
 
 
 def cut(delta, epsilon=0.05):

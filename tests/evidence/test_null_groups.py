@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest, norm
 
 from miscal.calibration.survey_design import SurveyDesign
-from miscal.evidence.null import bernoulli_outcomes, null_audit, permuted_outcomes
+from miscal.evidence.stability import bernoulli_outcomes, null_audit, permuted_outcomes
 
 DRAWS = 2_000
 

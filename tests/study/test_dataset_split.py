@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from miscal.study.questions import draw_split
+from miscal.study.steps import draw_split
 
 UNITS = st.lists(st.integers(0, 60), min_size=120, max_size=200)
 

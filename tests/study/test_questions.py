@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from miscal.data.triples import InputLayout, Triples
-from miscal.study.questions import AskedRows, digests, same_questions
+from miscal.study.steps import AskedRows, digests, same_questions
 
 
 def asked(keys, content=None, group=None, source="id"):

@@ -6,10 +6,26 @@ import re
 import signal
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
 from miscal.base.errors import InternalError, MiscalError
-from miscal.cli.signals import on_signals
+
+
+@contextmanager
+def on_signals(stop: Callable[[int, object], None]) -> Iterator[None]:
+    """Call a function at Ctrl-C and SIGTERM while the block runs; a signal the parent had ignored stays ignored."""
+    before = {}
+    with suppress(ValueError):  # not the main thread: signals are not ours
+        for number in (signal.SIGINT, signal.SIGTERM):
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                before[number] = signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
 
 DONE, OUR_FAULT, USERS_TO_FIX, ALARM = 0, 1, 2, 3
 REPORT = "this is a bug in miscal; please run the same command with --debug and report what it prints"

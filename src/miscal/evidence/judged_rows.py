@@ -294,36 +294,6 @@ _SPREAD_OVER = 50
 _ALIKE = np.ones((_SPREAD_OVER, 1))
 
 
-@dataclass(frozen=True)
-class RateDifference:
-    """One pass rate less another.
-
-    Attributes
-    ----------
-    estimate : float in [-1, 1], or None
-        None where one of the two has no labelled row.
-    low, high : float in [-1, 1], or None
-        Interval at 95 %; None where one of the two rates has none.
-    first, second : PassRate
-        The two rates.
-    """
-
-    estimate: float | None
-    low: float | None
-    high: float | None
-    first: PassRate
-    second: PassRate
-
-
-@dataclass(frozen=True, eq=False)
-class _Tuned:
-    """An estimate, what each cluster adds to its error (c,), and what is left of the labelled rows' variance."""
-
-    estimate: float
-    influence: Floats
-    left: float
-
-
 def pass_rate(rows: JudgedRows) -> PassRate:
     """Estimate the share of rows that people would approve of.
 
@@ -342,26 +312,10 @@ def pass_rate(rows: JudgedRows) -> PassRate:
     """
     if not rows.labelled.any():
         return without_interval(None, rows, "labels")
-    tuned = _tuned(rows)
+    estimate, left = _tuned(rows)
     if (lacking := rows.lacking) is not None:
-        return without_interval(tuned.estimate, rows, lacking)
-    return with_interval(tuned.estimate, _labels(rows) / tuned.left, rows)
-
-
-def pass_rates(rows: JudgedRows, groups: Any) -> dict[Any, PassRate]:
-    """Estimate the pass rate of every group, each with a factor of its own.
-
-    Takes groups (n,): group of each row. Returns dict: From the value of the group, sorted, to its pass rate.
-
-    Examples
-    --------
-    >>> rows = JudgedRows.of([0.9, 0.2] * 40, [1, 0] * 40)
-    >>> {name: round(found.estimate, 1) for name, found in pass_rates(rows, ["a", "b"] * 40).items()}
-    {'a': 1.0, 'b': 0.0}
-    """
-    check_lengths(rows=rows, groups=groups)
-    values, number = np.unique(np.asarray(groups), return_inverse=True)
-    return {value: pass_rate(rows.take(number == at)) for at, value in enumerate(values.tolist())}
+        return without_interval(estimate, rows, lacking)
+    return with_interval(estimate, _labels(rows) / left, rows)
 
 
 def judge_rate(rows: JudgedRows, score: Any) -> PassRate:
@@ -383,55 +337,15 @@ def judge_rate(rows: JudgedRows, score: Any) -> PassRate:
     return with_interval(mean, effective_labels(score, share, rows.cluster), rows)
 
 
-def rate_difference(rows: JudgedRows, first: Mask, second: Mask) -> RateDifference:
-    """Estimate by how much the pass rate of some rows is above that of others.
-
-    Clusters that have rows in both make the two estimates correlate; that is counted (answers of two models to the same
-    questions are compared question by question). The interval is put together from the two by the square-and-add
-    method, which keeps their asymmetry where verdicts are rare (Zou and Donner, Statistics in Medicine 27, 2008).
-
-    Takes first, second (n,) bool: the rows compared. Returns: RateDifference: Positive where people approve of the
-    first more often.
-
-    Examples
-    --------
-    >>> question, model = np.arange(400) // 2, np.arange(400) % 2
-    >>> good = (question % 5 < 3 + model) * 1.0
-    >>> rows = JudgedRows.of(np.full(400, 0.5), good, cluster=question)
-    >>> found = rate_difference(rows, model == 1, model == 0)
-    >>> [round(value, 2) for value in (found.estimate, found.low, found.high)]
-    [0.2, 0.14, 0.26]
-    """
-    both = rows.take(first), rows.take(second)
-    one, other = (pass_rate(part) for part in both)
-    if one.estimate is None or other.estimate is None:
-        return RateDifference(None, None, None, one, other)
-    difference = one.estimate - other.estimate
-    if one.lacking or other.lacking:
-        return RateDifference(difference, None, None, one, other)
-    n_clusters = int(rows.cluster.max()) + 1
-    a, b = (_tuned(part, n_clusters).influence for part in both)
-    spread = float(np.sqrt((a @ a) * (b @ b)))
-    together = float(np.clip(a @ b / spread, -1.0, 1.0)) if spread > 0 else 0.0
-    below, above = (
-        float(np.sqrt(max(x * x + y * y - 2 * together * x * y, 0.0)))
-        for x, y in (
-            (one.estimate - one.low, other.high - other.estimate),
-            (one.high - one.estimate, other.estimate - other.low),
-        )
-    )
-    return RateDifference(difference, max(difference - below, -1.0), min(difference + above, 1.0), one, other)
-
-
 def _labels(rows: JudgedRows) -> float:
     """Independent labels that say as much as those of these rows."""
     some = rows.take(rows.labelled)
     return effective_labels(some.human, some.inverse / some.inverse.sum(), some.cluster)
 
 
-def _tuned(rows: JudgedRows, n_clusters: int | None = None) -> _Tuned:
-    """Correct the mean of the verdicts by the predictions, as far as they help."""
-    labelled, size = rows.labelled, n_clusters or int(rows.cluster.max()) + 1
+def _tuned(rows: JudgedRows) -> tuple[float, float]:
+    """Correct the mean of the verdicts by the predictions, and tell what is left of its variance: 1 where they do not help."""
+    labelled = rows.labelled
     share = np.where(labelled, rows.inverse, 0.0)
     share /= share.sum()
     mass = rows.weight / rows.weight.sum()
@@ -439,7 +353,7 @@ def _tuned(rows: JudgedRows, n_clusters: int | None = None) -> _Tuned:
     mean, seen, whole = share @ verdict, share @ rows.predicted, mass @ rows.predicted
 
     def by_cluster(parts: Floats) -> Floats:
-        return np.bincount(rows.cluster, parts, minlength=size)
+        return np.bincount(rows.cluster, parts)
 
     alone = by_cluster(share * (verdict - mean))
     bracket = by_cluster(share * (rows.predicted - seen) - mass * (rows.predicted - whole))
@@ -453,7 +367,7 @@ def _tuned(rows: JudgedRows, n_clusters: int | None = None) -> _Tuned:
         left = float(np.sum(((alone - factor * bracket) / outside) ** 2) / np.sum((alone / kept) ** 2))
     if factor <= 0 or left >= 1:
         # what was learned without a row leans away from its verdict: a negative factor would be an artefact
-        return _Tuned(float(np.clip(mean, 0.0, 1.0)), alone, 1.0)
+        return float(np.clip(mean, 0.0, 1.0)), 1.0
     rarer = _labels(rows) * min(mean, 1 - mean)
     left = (rarer * left + _UNHELPED) / (rarer + _UNHELPED)
-    return _Tuned(float(np.clip(mean - factor * (seen - whole), 0.0, 1.0)), alone - factor * bracket, left)
+    return float(np.clip(mean - factor * (seen - whole), 0.0, 1.0)), left

@@ -12,8 +12,8 @@ from miscal.data.triples import Triples
 from miscal.estimators.auto import model as model_module
 from miscal.estimators.auto.distances import Support
 from miscal.estimators.auto.estimator import fit_auto
+from miscal.estimators.auto.geometry import LOCAL, LocalMember
 from miscal.estimators.auto.kernels import KernelMember, KernelRecipe
-from miscal.estimators.auto.local import LOCAL, LocalMember
 from miscal.estimators.auto.member import Query
 from miscal.estimators.auto.model import AutoModel
 from miscal.estimators.auto.portfolio import FIRST_STACK

@@ -8,8 +8,7 @@ from scipy.special import expit
 
 from miscal.calibration.calibrators import logit
 from miscal.data.triples import Triples
-from miscal.estimators.auto.estimator import AutoField
-from miscal.estimators.auto.shared import learn_shared
+from miscal.estimators.auto.estimator import AutoField, learn_shared
 
 
 @pytest.fixture(scope="module")

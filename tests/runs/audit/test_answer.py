@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from miscal.evidence.null import NullStatistic
-from miscal.evidence.stability import SliceBootstrap, Spread, Stability
+from miscal.evidence.stability import NullStatistic, SliceBootstrap, Spread, Stability
 from miscal.runs.audit.audit import Audit, audit_lines
 from miscal.runs.audit.refits import NULLS, null_question
 

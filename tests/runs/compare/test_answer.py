@@ -8,8 +8,7 @@ import pytest
 
 from miscal.base.document import Measure, MeasureAgainstNull
 from miscal.base.vocabulary import KINDS
-from miscal.runs.compare.answer import comparison_lines
-from miscal.runs.compare.document import MeasurePair
+from miscal.runs.compare.document import MeasurePair, comparison_lines
 
 from ...report.read_page import check_lines, check_terminal
 from .test_page import comparison, group, measure, run_of

@@ -13,8 +13,7 @@ from miscal.evidence.anytime import SUMS, clipped_logit
 from miscal.runs.monitor import state as states
 from miscal.runs.monitor.document import BROKEN, FINDING, GAIN, HOLDS, LEVEL, THRESHOLD, UNKNOWN, LookNumbers
 from miscal.runs.monitor.new_rows import NewLabelled
-from miscal.runs.monitor.questions import FROM_FIRST, Question
-from miscal.runs.monitor.state import MonitorState, groups_of, keys_of, refuse_counted, sums_of
+from miscal.runs.monitor.state import FROM_FIRST, MonitorState, Question, groups_of, keys_of, refuse_counted, sums_of
 
 BY_ROW = ("correct", "confidence", "corrected", "visible", "supported")
 

@@ -174,8 +174,8 @@ def compare(
     Exit status: 0; 2 for an error you can fix; with --fail-if-worse 3 where the second run is worse than the first.
     """
     from miscal.cli.exit_status import ALARM, DONE
-    from miscal.runs.compare.answer import comparison_lines, shown_comparison
     from miscal.runs.compare.comparison import compare, write_comparison
+    from miscal.runs.compare.document import comparison_lines, shown_comparison
     from miscal.runs.shown_progress import steps
 
     def make() -> "RunComparison":

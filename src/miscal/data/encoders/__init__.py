@@ -19,10 +19,17 @@ Combined                a pair of these     one of the others, and FeatureColumn
 ======================  ==================  ==========================================================
 """
 
-from miscal.data.encoders.combined import ENCODERS, Combined, PlacesAndColumns, encoder_from_state, text_encoder
 from miscal.data.encoders.features import FeatureColumns
 from miscal.data.encoders.protocol import Embeddings, Encoder, State, Unknown
-from miscal.data.encoders.texts import TextSentenceTransformer, TextTfidfSvd
+from miscal.data.encoders.texts import (
+    ENCODERS,
+    Combined,
+    PlacesAndColumns,
+    TextSentenceTransformer,
+    TextTfidfSvd,
+    encoder_from_state,
+    text_encoder,
+)
 
 __all__ = [
     "ENCODERS",

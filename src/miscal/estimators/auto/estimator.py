@@ -39,9 +39,11 @@ from miscal.calibration.calibrators import LOGIT_CLIP, logit
 from miscal.calibration.global_map import crossfit_global_map
 from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples
+from miscal.estimators.auto.clusters import find_centres
 from miscal.estimators.auto.distances import find_support
+from miscal.estimators.auto.geometry import LOCAL, crossfit_local
+from miscal.estimators.auto.inputs import Scaler, fit_scaler
 from miscal.estimators.auto.kernels import WIDE, refined_scores
-from miscal.estimators.auto.local import LOCAL, crossfit_local
 from miscal.estimators.auto.member import CrossFitted, LearningRows, Query
 from miscal.estimators.auto.model import AutoModel, Placement, ScoreCandidate
 from miscal.estimators.auto.portfolio import (
@@ -57,10 +59,42 @@ from miscal.estimators.auto.portfolio import (
 from miscal.estimators.auto.readout import LocalShift
 from miscal.estimators.auto.ridge import negative_log_likelihood
 from miscal.estimators.auto.settings import AUTO
-from miscal.estimators.auto.shared import SharedInputs, learn_shared
 from miscal.estimators.auto.sparse_effects import GROUPS, PAIRS, settle_pairs
 from miscal.estimators.auto.stack import StructureEvidence, stack_out_of_fold, stack_weights, weigh
 from miscal.estimators.estimate import Correction, FieldEstimate, Unlike
+
+# stream of the rows and starts
+_STREAM = 98
+
+
+@dataclass(frozen=True, eq=False)
+class SharedInputs:
+    """Scaling and clusters of inputs, learned once for all fits of a run.
+
+    The fits without a fold use them, too, though the rows left out had a part in them. Their estimates are honest all
+    the same, as no outcome enters here: given inputs and confidences, everything here is fixed, and what the fits learn
+    of outcomes they learn from their own rows alone.
+
+    Attributes
+    ----------
+    scaler : Scaler
+    centres : tuple of ndarray of shape (k, q), float32
+        Of partitions into more and more clusters, in the leading components.
+    """
+
+    scaler: Scaler
+    centres: tuple[NDArray[np.float32], ...]
+
+
+def learn_shared(rows: Triples, seed: int) -> SharedInputs:
+    """Learn scaling and clusters from rows, all of positive weight and in canonical order; no outcome is looked at."""
+    rng = np.random.default_rng((seed, _STREAM))
+    scaler = fit_scaler(rows.X, rows.confidence, rng, rows.layout)
+    n = len(rows)
+    some = np.arange(n) if n <= AUTO.centre_rows else np.sort(rng.choice(n, AUTO.centre_rows, replace=False))
+    places = scaler(rows.X[some], rows.confidence[some]).components
+    return SharedInputs(scaler, tuple(find_centres(places, AUTO.n_clusters, int(rng.integers(2**31)))))
+
 
 Array = NDArray[np.floating]
 Shifts = dict[str, Array]

@@ -14,9 +14,9 @@ from scipy.special import expit
 from miscal.base.folders import under, with_prefix
 from miscal.calibration.calibrators import CALIBRATORS, Calibrator, logit
 from miscal.estimators.auto.distances import Placed, Support
+from miscal.estimators.auto.geometry import LOCAL
 from miscal.estimators.auto.inputs import Scaler, ScoreInputs
 from miscal.estimators.auto.kernels import KernelMember
-from miscal.estimators.auto.local import LOCAL
 from miscal.estimators.auto.member import Query, State
 from miscal.estimators.auto.portfolio import Portfolio
 from miscal.estimators.auto.readout import LocalShift

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from miscal.base.folders import under, with_prefix
 from miscal.estimators.auto import clusters, few_columns, kernels, levels, sparse_effects, trees
-from miscal.estimators.auto.local import LOCAL, LocalMember, worth_adding
+from miscal.estimators.auto.geometry import LOCAL, LocalMember, worth_adding
 from miscal.estimators.auto.member import CrossFitted, Fit, LearningRows, Member, Query, State
 from miscal.estimators.auto.settings import AUTO
 

@@ -6,9 +6,19 @@ groups is in :mod:`miscal.findings.ledger.groups`.
 """
 
 from miscal.findings.conditions.column_kinds import Cycle, Levels, Missing, Period, Span, Trend, Value
-from miscal.findings.conditions.composition import Alike, Mixed, Mostly, TermShare
 from miscal.findings.conditions.condition import KINDS, TEXT, Condition, Frame, Stored, read_condition
-from miscal.findings.conditions.other_kinds import AnyOf, Both, Cluster, NoneOf, Several, Term
+from miscal.findings.conditions.other_kinds import (
+    Alike,
+    AnyOf,
+    Both,
+    Cluster,
+    Mixed,
+    Mostly,
+    NoneOf,
+    Several,
+    Term,
+    TermShare,
+)
 
 __all__ = [
     "KINDS",

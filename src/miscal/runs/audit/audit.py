@@ -27,10 +27,9 @@ from miscal.discovery.run_folder import check_seal, seal
 from miscal.discovery.summary_parts import Answer
 from miscal.estimators.estimate import regimes_of
 from miscal.estimators.registry import make_estimator
-from miscal.evidence.null import NullStatistic
 from miscal.evidence.power import Threshold, threshold_sensitivity
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
-from miscal.evidence.stability import SliceBootstrap, Stability, slice_bootstrap
+from miscal.evidence.stability import NullStatistic, SliceBootstrap, Stability, slice_bootstrap
 from miscal.findings import EPSILON, default_epsilon
 from miscal.findings.verdict import in_points
 from miscal.report.opening import aligned, opening_lines, short_facts

@@ -17,8 +17,15 @@ from miscal.data.triples import Triples
 from miscal.discovery.estimating import Refit, expected_outcome, fit_again
 from miscal.discovery.fitted_rows import TIME, Evidence, evaluated_rows
 from miscal.estimators.estimate import regimes_of
-from miscal.evidence.null import NullStatistic, Resampler, bernoulli_outcomes, null_audit, permuted_outcomes
-from miscal.evidence.stability import Stability, seed_stability
+from miscal.evidence.stability import (
+    NullStatistic,
+    Resampler,
+    Stability,
+    bernoulli_outcomes,
+    null_audit,
+    permuted_outcomes,
+    seed_stability,
+)
 from miscal.findings import EPSILON
 
 NULL_QUESTIONS = {
@@ -32,7 +39,7 @@ NULL_QUESTIONS = {
 
 visible: y ~ Bernoulli(g(f)), g the cross-fitted E[y | f]; calibrated: y ~ Bernoulli(f); permuted: y permuted within
 train and within validation rows, or among all rows where all are evaluated. In each of them the outcomes of a named
-group hang together as strongly as in the data, given g(f) (:mod:`miscal.evidence.null`).
+group hang together as strongly as in the data, given g(f) (:mod:`miscal.evidence.stability`).
 """
 
 NULLS = tuple(NULL_QUESTIONS)

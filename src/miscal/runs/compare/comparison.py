@@ -26,7 +26,6 @@ from miscal.discovery.summary_parts import Answer
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.residuals import holm
 from miscal.runs.compare import estimates, groups
-from miscal.runs.compare.answer import answer_of, shown_comparison
 from miscal.runs.compare.compared_rows import RunRows, Side, Sides, match_rows, names_of, read_rows, sides_of
 from miscal.runs.compare.document import (
     ComparedRuns,
@@ -34,6 +33,8 @@ from miscal.runs.compare.document import (
     FieldAgreement,
     MeasurePair,
     RunNumbers,
+    answer_of,
+    shown_comparison,
 )
 from miscal.runs.compare.estimates import Floats
 

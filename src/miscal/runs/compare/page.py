@@ -16,8 +16,7 @@ from miscal.report.panels.groups import forest_axis
 from miscal.report.panels.verdict import lower_end
 from miscal.report.source import printable
 from miscal.report.texts import begin, listed, short
-from miscal.runs.compare.answer import answer_of, named_groups
-from miscal.runs.compare.document import ComparedRuns, GroupPair, GroupSide, RunNumbers
+from miscal.runs.compare.document import ComparedRuns, GroupPair, GroupSide, RunNumbers, answer_of, named_groups
 
 STYLES = ("base.css", "tables.css", "figures.css", "answer.css", "print.css", "compare.css")
 PROGRAMS = ("folds.js",)

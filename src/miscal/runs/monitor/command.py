@@ -32,8 +32,17 @@ from miscal.runs.monitor.document import (
 )
 from miscal.runs.monitor.new_rows import Read, frame_of, read_labelled
 from miscal.runs.monitor.page import build, course_table
-from miscal.runs.monitor.questions import COLUMNS, MEANS, Question, questions_of
-from miscal.runs.monitor.state import MonitorState, groups_of, keys_of, refuse_counted, sums_of
+from miscal.runs.monitor.state import (
+    COLUMNS,
+    MEANS,
+    MonitorState,
+    Question,
+    groups_of,
+    keys_of,
+    questions_of,
+    refuse_counted,
+    sums_of,
+)
 
 MONITOR_FILES = frozenset({"monitor.json", "monitor.html", "course.csv", states.FOLDER})
 """What the folder of a monitor holds."""

@@ -17,7 +17,7 @@ from miscal.base.threads import n_workers, one_thread
 from miscal.calibration.survey_design import correlation
 from miscal.data.triples import Triples
 from miscal.estimators.auto import AutoField
-from miscal.estimators.auto.local import LOCAL, LocalMember
+from miscal.estimators.auto.geometry import LOCAL, LocalMember
 from miscal.estimators.paper.field import BANK_SIZE, draw_training
 from miscal.estimators.paper.grid import ROUND, search
 from miscal.estimators.paper.phi import BATCH, CLIP, WEIGHT_DECAY, Training, stream
