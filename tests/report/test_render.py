@@ -6,7 +6,6 @@ import re
 import polars as pl
 import pytest
 
-from miscal.calibration.metrics import METRICS, Metric
 from miscal.report import render
 from miscal.report.frame import ASSETS, environment
 from miscal.report.map_data import MAX_ROWS, map_payload
@@ -110,30 +109,12 @@ def test_corrections_stand_beside_ours_with_paired_intervals_and_none_is_called_
     assert "best: " not in text
 
 
-def test_a_registered_metric_is_a_column(make_run, monkeypatch):
-    auc = Metric("auc", "AUC", lambda y, f: 0.5, lambda y, f: None, lower_is_better=False, compares_corrections=True)
-    monkeypatch.setitem(METRICS, "auc", auc)
-
-    def score(summary):
-        for place, comparison in enumerate(summary["correction"].values()):
-            comparison["all"]["auc"] = 0.6 + 0.01 * place
-
-    page = page_of(make_run(1000, edit=score))
-    assert page.visible.count("AUC (higher is better)") == len(re.findall("Correction smECE", page.visible)) > 1
-    assert "0.640" in page.visible
-
-
 @pytest.mark.parametrize("kind", ["full", "empty"])
 @pytest.mark.parametrize("n", [300, 3000])
 def test_nothing_reads_none_or_nan(make_run, kind, n):
     page = page_of(make_run(n, kind=kind))
     assert not re.search(r"\b(None|NaN|nan|inf|undefined|Infinity)\b", page.visible)
     assert not [a for a in page.attributes if a[2] and re.search(r"\b(None|nan|inf)\b", a[2]) and a[1] != "class"]
-
-
-def test_the_map_says_where_no_structure_is_claimed(make_run):
-    assert "No local structure is claimed" in page_of(make_run(500, kind="empty")).visible
-    assert "No local structure is claimed" not in page_of(make_run(500)).visible
 
 
 def test_a_run_without_a_map_says_so(make_run):
