@@ -16,15 +16,6 @@ NEWEST = f"requirements-core{'' if VERSION == '3.11' else f'-{VERSION}'}.lock"
 OLDEST = "requirements-core-oldest.lock"
 N = 400
 
-WITHOUT = {
-    "discover answers.csv --features length --method paper --out p": ("paper", "torch, which is"),
-    "synthetic clusters --out s": ("paper", "torch, matplotlib, which are"),
-    "score --model gemma-3-1b --task mmlu --out m": ("llm", "torch, transformers, which are"),
-    "demo --live --out l": ("llm", "torch, transformers, which are"),
-    "discover answers.csv --features length --map umap --out u": ("interpret", "umap-learn, which is"),
-}
-"""Command: the extra that it asks for, and what is missing."""
-
 
 @dataclass(frozen=True)
 class Clean:
@@ -113,11 +104,6 @@ def test_core_alone_runs_its_commands(lock, wheel, tmp_path):
         pytest.skip("the oldest versions are locked for Python 3.11")
     clean, table = installed(lock, wheel, tmp_path), answers()
     table.write_csv(tmp_path / "answers.csv")
-    for command, (extra, missing) in WITHOUT.items():
-        told = clean.run("miscal", *command.split(), status=2)
-        assert told.stdout == ""
-        assert told.stderr.count("\n") == 1
-        assert f' needs {missing} not installed: run pip install "miscal[{extra}]"' in told.stderr
     law = table["subject"].to_numpy() == "law"
     discovered_and_calibrated(clean, law, "text", "--text", "question")
     discovered_and_calibrated(clean, law, "features", "--features", "length,subject", "--text", "question")

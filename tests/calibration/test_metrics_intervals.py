@@ -23,13 +23,9 @@ from miscal.calibration.metrics.inference import p_value_of
 from miscal.calibration.metrics.smooth import smece_of_residuals
 from miscal.evidence.stability import slice_bootstrap
 
+from .test_metrics_scores import calibrated
+
 # --- floor, p-value, interval -------------------------------------------------------------------------------------
-
-
-def calibrated(n, seed):
-    rng = np.random.default_rng(seed)
-    f = rng.random(n)
-    return (rng.random(n) < f).astype(float), f
 
 
 def test_floor_follows_the_cube_root():

@@ -2,7 +2,6 @@
 
 import re
 
-import numpy as np
 import polars as pl
 import pytest
 
@@ -33,15 +32,8 @@ ROWS = [5, 7]
 # wrong values of each column are in tests/reliability/test_bad_input.py
 CASES = {
     "missing confidence": (changed("confidence", ROWS, None), [], ["confidence", "2 of 600", "5, 7", "drop"]),
-    "missing outcome": (changed("correct", ROWS, None), [], ["correct", "2 of 600", "5, 7"]),
     "misspelt confidence": (planted(), ["--confidence", "confidnce"], ["confidnce", "confidence"]),
-    "misspelt outcome": (planted(), ["--correct", "corect"], ["corect", "correct"]),
-    "misspelt metadata": (planted(), ["--metadata", "subjekt"], ["subjekt", "subject"]),
-    "misspelt text": (planted(), ["--text", "texxt"], ["texxt", "text"]),
-    "misspelt split": (with_split("train"), ["--split", "prt"], ["prt", "part"]),
-    "misspelt group": (planted(), ["--group", "subjct"], ["subjct", "subject"]),
     "features that match nothing": (planted(), ["--features", "z_*"], ["z_*", "x_0"]),
-    "unknown split names": (with_split("train", "val", "test", "holdout"), ["--split", "part"], ["holdout", "train"]),
     "no test rows": (with_split("train", "val"), ["--split", "part"], ["test", "0"]),
     "percentages as text": (percent(), [], ["percentages", "divide by 100"]),
     "decimal commas": (percent(",", ""), [], ["write decimals with a point"]),
@@ -50,12 +42,7 @@ CASES = {
     "the confidence among inputs": (planted(), ["--features", "x_*,confidence"], ["confidence", "no other part"]),
     "the confidence as group": (planted(), ["--group", "confidence"], ["confidence", "no other part"]),
     "one group": (planted().with_columns(site=pl.lit("a")), ["--group", "site"], ["--group", "one group", "'a'"]),
-    "one row": (planted(1), [], ["got 1;", "100"]),
-    "a condition that keeps one row": (planted().with_row_index("n"), ["--where", "n = 7"], ["got 1;", "100"]),
     "too few rows": (planted(40), [], ["40", "100"]),
-    "no rows": (planted(40).head(0), [], ["no rows"]),
-    "one class only": (planted().with_columns(correct=pl.lit(1)), [], ["correct", "one class"]),
-    "condition that keeps nothing": (planted(), ["--where", "subject == 'none'"], ["subject"]),
     "condition that cannot be read": (planted(), ["--where", "subject =="], ["where"]),
     "epsilon out of range": (planted(), ["--epsilon", "1.5"], ["epsilon", "1"]),
     "unknown method": (planted(), ["--method", "autoo"], ["autoo", "auto"]),
@@ -92,45 +79,6 @@ def test_bad_data_is_refused_in_one_line_and_leaves_nothing(case, tmp_path, caps
     assert [path.name for path in tmp_path.iterdir()] == ["data.parquet"]
 
 
-def test_lengths_that_differ(tmp_path, capsys):
-    planted().write_parquet(tmp_path / "data.parquet")
-    np.save(tmp_path / "x.npy", np.zeros((599, 3), dtype=np.float32))
-    line = refused(
-        capsys, "discover", tmp_path / "data.parquet", "--out", tmp_path / "run", "--embeddings", tmp_path / "x.npy"
-    )
-    assert "600" in line
-    assert "599" in line
-
-
-def test_pickled_embeddings_are_refused(tmp_path, capsys):
-    planted().write_parquet(tmp_path / "data.parquet")
-    np.save(tmp_path / "x.npy", np.array([{"a": 1}] * 600, dtype=object), allow_pickle=True)
-    arguments = ("--out", tmp_path / "run", "--embeddings", tmp_path / "x.npy")
-    refused(capsys, "discover", tmp_path / "data.parquet", *arguments)
-
-
-@pytest.mark.parametrize("ending", ["parquet", "jsonl", "csv"])
-@pytest.mark.parametrize("share", [0.0, 0.3, 0.9])
-def test_truncated_files(ending, share, tmp_path, capsys):
-    path = tmp_path / f"data.{ending}"
-    write = {"parquet": "write_parquet", "jsonl": "write_ndjson", "csv": "write_csv"}[ending]
-    getattr(planted(), write)(path)
-    content = path.read_bytes()
-    cut = content[: int(share * len(content))]
-    path.write_bytes(cut[: cut.rfind(b",")] if ending == "csv" and cut else cut)
-    refused(capsys, "discover", path, "--out", tmp_path / "run", "--features", "x_*")
-    assert not (tmp_path / "run").exists()
-
-
-@pytest.mark.parametrize("name", ["nothing.parquet", "folder", "data.xlsx", "loop.parquet"])
-def test_files_that_cannot_be_read(name, tmp_path, capsys):
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "data.xlsx").write_bytes(b"PK")
-    (tmp_path / "loop.parquet").symlink_to(tmp_path / "loop.parquet")
-    line = refused(capsys, "discover", tmp_path / name, "--out", tmp_path / "run", "--features", "x_*")
-    assert name in line
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -155,13 +103,6 @@ def test_folders_that_cannot_be_made_are_refused_before_any_work(out, tmp_path, 
     planted().write_parquet("data.parquet")
     refused(capsys, "discover", "data.parquet", "--out", out, "--features", "x_*")
     assert [path.name for path in tmp_path.iterdir()] == ["data.parquet"]
-
-
-def test_overwrite_never_removes_what_is_not_a_run(tmp_path, capsys):
-    planted().write_parquet(tmp_path / "data.parquet")
-    line = refused(capsys, "discover", tmp_path / "data.parquet", "--out", tmp_path, "--features", "x_*", "--overwrite")
-    assert "data.parquet" in line
-    assert (tmp_path / "data.parquet").exists()
 
 
 def test_from_a_shell_it_is_the_same(tmp_path):

@@ -1,7 +1,5 @@
 """``miscal compare`` as a person runs it."""
 
-import json
-
 import polars as pl
 import pytest
 
@@ -65,15 +63,6 @@ def test_the_document_is_what_the_schema_says(compared):
     assert {group.description for group in found.groups} & {"subject = law", "subject = sums"}
 
 
-def test_the_page_asks_for_nothing_from_outside(compared):
-    _, out = compared
-    page = (out / "compare.html").read_text()
-    assert page.startswith("<!doctype html>")
-    assert page.count("<script") == 1
-    assert "src=" not in page.replace("img-src data:", "")
-    assert "a is better calibrated than b" in page
-
-
 def test_the_same_command_gives_the_same_bytes(runs, compared):
     _, out = compared
     again = run("compare", runs / "a", runs / "b", "--out", out, "--overwrite", "--json")
@@ -102,15 +91,6 @@ def test_wrong_arguments_end_in_one_line(runs, compared, arguments, said):
     assert said in ended.err
     assert len(ended.err.splitlines()) == 1
     assert not (runs / "wrong").exists()
-
-
-def test_existing_folders_are_kept(runs, compared):
-    _, out = compared
-    assert "already exists" in run("compare", runs / "a", runs / "b", "--out", out).err
-    ended = run("compare", runs / "a", runs / "b", "--out", runs / "a", "--overwrite")
-    assert ended.status == 2
-    assert "holds files that `miscal compare` did not write" in ended.err
-    assert json.loads((runs / "a" / "summary.json").read_text())["n"] == 600
 
 
 def test_changed_data_are_refused(runs, compared):

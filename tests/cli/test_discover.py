@@ -154,36 +154,6 @@ def test_json_prints_the_summary_and_only_that(data, tmp_path):
     assert json.loads(ended.out) == json.loads((tmp_path / "run" / "summary.json").read_text())
 
 
-def test_an_existing_folder_is_refused_before_any_work_and_replaced_when_asked(finished, data, tmp_path):
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "report.html").write_text("old")
-    ended = run("discover", data, "--out", tmp_path / "run", *OPTIONS)
-    assert ended.status == 2
-    assert "--overwrite" in ended.err
-    assert (tmp_path / "run" / "report.html").read_text() == "old"
-    assert run("discover", data, "--out", tmp_path / "run", *OPTIONS, "--overwrite").status == 0
-    assert (tmp_path / "run" / "field.parquet").read_bytes() == (finished[1] / "field.parquet").read_bytes()
-
-
-def test_a_split_column_is_used_as_it_is(table, tmp_path):
-    rng = np.random.default_rng(0)
-    split = rng.choice(["train", "dev", "test"], p=[0.7, 0.1, 0.2], size=len(table))
-    table.with_columns(pl.Series("part", split)).write_parquet(tmp_path / "a.parquet")
-    ended = run("discover", tmp_path / "a.parquet", "--out", tmp_path / "run", *OPTIONS, "--split", "part")
-    assert ended.status == 0, ended.err
-    field = pl.read_parquet(tmp_path / "run" / "field.parquet")
-    assert field["split"].to_list() == ["val" if name == "dev" else name for name in split]
-
-
-def test_rows_kept_by_a_condition_keep_their_numbers(table, tmp_path):
-    both = pl.concat([table.with_columns(model=pl.lit("a")), table.with_columns(model=pl.lit("b"))])
-    both.write_parquet(tmp_path / "a.parquet")
-    ended = run("discover", tmp_path / "a.parquet", "--out", tmp_path / "run", *OPTIONS, "--where", "model == 'b'")
-    assert ended.status == 0, ended.err
-    field = pl.read_parquet(tmp_path / "run" / "field.parquet")
-    assert field["row"].to_list() == list(range(len(table), 2 * len(table)))
-
-
 def test_the_saved_model_corrects_new_rows_as_it_corrected_the_test_rows(finished, data, field, tmp_path):
     for target in (finished[1], finished[1] / "model"):
         ended = run("calibrate", target, data, "--out", tmp_path / "new" / "rows.parquet", "--overwrite")
@@ -193,14 +163,6 @@ def test_the_saved_model_corrects_new_rows_as_it_corrected_the_test_rows(finishe
         test = field.filter(pl.col("split") == "test")
         same = new.join(test, on="row", how="right", suffix="_then")
         np.testing.assert_allclose(same["corrected"], same["corrected_then"], atol=1e-4)
-
-
-def test_new_rows_without_what_the_model_needs_are_refused(finished, table, tmp_path):
-    table.drop("x_1").write_parquet(tmp_path / "new.parquet")
-    ended = run("calibrate", finished[1], tmp_path / "new.parquet", "--out", tmp_path / "out.csv")
-    assert ended.status == 2
-    assert "x_1" in ended.err
-    assert not (tmp_path / "out.csv").exists()
 
 
 def test_new_rows_are_corrected_from_the_column_that_the_run_was_told(table, tmp_path):
@@ -226,20 +188,6 @@ def test_new_rows_are_corrected_from_the_column_that_the_run_was_told(table, tmp
     assert ended.status == 2
     assert "the model was fitted on this column; --confidence COL names another" in ended.err
     assert not (tmp_path / "other.csv").exists()
-
-
-def test_what_the_user_had_is_not_overwritten(finished, data, tmp_path):
-    there = tmp_path / "there.csv"
-    there.write_text("precious")
-    ended = run("calibrate", finished[1], data, "--out", there)
-    assert ended.status == 2
-    assert "--overwrite" in ended.err
-    assert there.read_text() == "precious"
-    before = data.read_bytes()
-    ended = run("calibrate", finished[1], data, "--out", data, "--overwrite")
-    assert ended.status == 2
-    assert "the rows to correct" in ended.err
-    assert data.read_bytes() == before
 
 
 def test_the_report_is_drawn_again_the_same(finished):

@@ -65,13 +65,6 @@ def test_an_error_names_options_that_its_command_has(part):
         assert named <= options, named - options
 
 
-def test_version(capsys):
-    assert main(["--version"]) == 0
-    name, number = capsys.readouterr().out.split()
-    assert name == "miscal"
-    assert number[0].isdigit()
-
-
 @pytest.mark.parametrize("kind", [errors.InputError, errors.FileError, errors.LockedError, errors.MismatchError])
 def test_what_the_user_can_mend_is_2(kind):
     assert verdict_on(kind("say this")) == (2, "say this")

@@ -9,8 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from miscal.base.errors import InputError, LockedError
-from miscal.base.files import locked
+from miscal.base.errors import InputError
 from miscal.data.splits import in_canonical_order
 from miscal.discovery import estimating
 from miscal.discovery.progress import Progress
@@ -160,28 +159,6 @@ def test_a_run_comes_back_and_its_model_corrects(found, data, tmp_path):
     np.testing.assert_array_equal(kept.corrected, saved.corrected)
     with pytest.raises(InputError, match="memory"):
         run.triples()
-
-
-def test_the_report_is_drawn_from_a_run(found, tmp_path):
-    write_run(found, tmp_path / "run")
-    assert b"<html" in (tmp_path / "run" / "report.html").read_bytes()
-
-
-def test_a_run_in_use_is_refused(found, tmp_path):
-    with locked(tmp_path / "run"), pytest.raises(LockedError):
-        write_run(found, tmp_path / "run")
-
-
-@pytest.mark.parametrize(("setting", "value"), [("method", "autoo"), ("epsilon", 1.0), ("epsilon", -0.1)])
-def test_settings_out_of_range_are_refused(data, setting, value):
-    with pytest.raises(InputError, match=setting):
-        discover(data, **{setting: value})
-
-
-@pytest.mark.parametrize("n", [5, 50, 99])
-def test_too_few_rows_are_refused(n):
-    with pytest.raises(InputError, match="too few rows"):
-        discover(triples(n))
 
 
 def test_every_field_of_the_estimate_is_merged(data):

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import numpy as np
-import polars as pl
 import pytest
 
 from miscal.base.errors import InputError
@@ -136,37 +135,6 @@ def test_test_rows_of_one_outcome_are_warned_of(found, data):
     assert any("all 40 test rows have the outcome 1" in warning for warning in summary.warnings)
     assert not any("have the outcome" in warning for warning in found.summary.warnings)
     assert "NaN" not in summary.to_json()
-
-
-WORDS = ("zebrafish", "quokka", "wombat", "axolotl")
-
-
-ANSWER = "quinoa"
-
-
-def secret_rows(n=800):
-    """Texts whose first word says where the model is wrong, so that parts and findings are named by it."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(n, 3)).astype(np.float32)
-    f = rng.uniform(0.35, 0.65, n)
-    y = rng.random(n) < f + 0.35 * np.sign(X[:, 0])
-    text = [f"{WORDS[int(x < 0)]} {WORDS[2 + i % 2]} {i}" for i, x in enumerate(X[:, 0])]
-    rows = Triples.of(X, confidence=f, correct=y, text=text, metadata={"year": np.arange(n) % 7})
-    return replace(rows, answers={"right answer": np.array([f"said {ANSWER}"] * n, dtype=object)})
-
-
-def told_by(folder):
-    """Everything that the files of a run say, those of the model left out."""
-    files = [path for path in folder.rglob("*") if path.is_file() and "model" not in path.relative_to(folder).parts]
-    assert {path.suffix for path in files} == {".json", ".html", ".parquet"}
-    tables = [pl.read_parquet(path).write_json() for path in files if path.suffix == ".parquet"]
-    return "\n".join([*tables, *(path.read_text() for path in files if path.suffix != ".parquet")])
-
-
-def test_confidences_turned_round_raise_alarms(data, found):
-    assert found.summary.alarms == ()
-    turned = discover(replace(data, confidence=0.9 - 0.8 * data.correct), map_method="pca").summary
-    assert any("ranks right answers below" in alarm for alarm in turned.alarms)
 
 
 def test_the_fewest_rows_of_a_regime_are_a_setting_that_is_kept():

@@ -4,8 +4,8 @@ import polars as pl
 
 from miscal.report import render
 
-from .conftest import METHOD, value_of
-from .read_page import page_of, section_of
+from .conftest import value_of
+from .read_page import section_of
 
 
 def columns_of(folder):
@@ -32,23 +32,6 @@ def test_every_value_stands_with_its_numbers_and_its_mark(make_run):
         assert shown in section, shown
 
 
-def test_tables_take_the_place_of_the_list_of_values_accounted_for(make_run):
-    def change(summary):
-        summary["accounted_for"] = [summary["findings"][0]] * 2
-
-    run = make_run(300, edit=change)
-    assert "2 more values of columns differ" in page_of(run).visible
-    assert 'see <a href="#columns">columns</a>' in render(run).read_text(encoding="utf-8")
-    (run / "columns.parquet").unlink()
-    page = page_of(run)
-    assert "2 more values of columns differ, which the groups above explain in part or whole." in page.visible
-    assert "value by value" not in page.visible
-
-
-def test_a_run_without_tables_or_findings_has_no_such_section(make_run):
-    assert "value by value" not in page_of(make_run(300, kind="empty")).visible
-
-
 def test_a_page_of_many_columns_of_many_values_stays_small_and_says_what_is_left_out(make_run):
     run = make_run(300)
     template = pl.read_parquet(run / "columns.parquet")
@@ -68,10 +51,3 @@ def test_a_page_of_many_columns_of_many_values_stays_small_and_says_what_is_left
     assert "20 more values, which no finding names and which have the" in section
     assert "10 more columns are in columns.parquet" in section
     assert len(section) < 3_000_000
-
-
-def test_a_run_of_test_rows_says_so(make_run):
-    def change(summary):
-        summary["findings_method"] = {**METHOD, "evidence": "test"}
-
-    assert "on 1,200 test rows" in page_of(make_run(300, edit=change)).visible

@@ -65,15 +65,6 @@ def test_what_becomes_of_a_finding_is_told_in_the_same_words_everywhere(make_run
         assert f"; after the correction 2 points less often (-1 to 30): {words}" in printed
 
 
-def test_a_run_of_before_that_does_not_say_what_is_left_is_drawn_without_it(make_run):
-    finding = {name: value for name, value in FINDING.items() if name not in ("after", "fate")}
-    folder = make_run(300, edit=with_findings([finding]))
-    page = render(folder).read_text(encoding="utf-8")
-    section = section_of(page, "findings")
-    assert "mark-word" not in section
-    assert "after the correction" not in words_of_first(folder)
-
-
 def test_a_run_that_found_nothing_says_how_many_groups_were_tested(make_run):
     page = render(make_run(300, edit=with_findings([], evidence="test"))).read_text(encoding="utf-8")
     said = " ".join(section_of(page, "findings").split())
@@ -100,9 +91,3 @@ def test_a_finding_that_shows_only_with_another_is_told_last_and_together_with_i
     opened = re.sub("<.*?>", "", section)
     assert opened.count("Beside rows in the same groups above−30.0 points −40.0 to −20.0") == 1
     assert not any(said in printed for said in ("30 points", "allowed for"))
-
-
-def test_other_names_of_a_finding_are_whole_names(make_run):
-    names = [f"kind = {letter * 50}" for letter in "abc"]
-    page = render(make_run(300, edit=with_findings([FINDING | {"aliases": names}]))).read_text(encoding="utf-8")
-    assert f"also: {names[0]}; {names[1]}</dd>" in page

@@ -120,28 +120,6 @@ def test_cells_of_groups_are_as_many_as_their_headings(make_run):
                 assert row.count('<th scope="row">') == 1
 
 
-def test_a_run_without_curves_and_means_has_its_three_lines_and_says_why_there_is_no_picture(make_run):
-    def forget(summary):
-        summary["findings"] = []
-        summary["curves"] = {name: {"raw": None, "corrected": None} for name in ("all", "over", "under")}
-        summary["global"]["accuracy"] = {"value": None, "interval": None}
-
-    first = section_of(render(make_run(300, edit=forget)).read_text(encoding="utf-8"), "answer")
-    assert "There are too few rows for a reliability curve." in first
-    assert "Same model, apart" not in first
-    assert "<table" not in first
-    assert "<h1>Confidences are off" in first
-
-
-def test_findings_of_a_run_without_curves_of_their_own_are_drawn_without_them(make_run):
-    def forget(summary):
-        del summary["curves"]["findings"]
-
-    text = render(make_run(300, edit=forget)).read_text(encoding="utf-8")
-    assert '<tr class="plain" id="finding-1"' in text
-    assert 'class="small"' not in text
-
-
 def test_a_curve_of_one_bin_is_a_stroke_that_is_seen():
     every = CurveNumbers(confidence=[0.2, 0.6], accuracy=[0.3, 0.5], low=[0.2, 0.4], high=[0.4, 0.6], n=[90, 90])
     group = CurveNumbers(confidence=[0.4], accuracy=[0.2], low=[0.1], high=[0.3], n=[90])

@@ -8,19 +8,6 @@ from .visits import BROWSED, Visit
 pytestmark = BROWSED
 
 
-def test_the_first_screen_holds_three_lines_and_two_pictures(visit):
-    seen = visit(viewport={"width": 1280, "height": 800})
-    for place in ("#answer h1", "#answer .reason", "#answer .action", "#answer .curves >> visible=true"):
-        box = seen.page.locator(place).bounding_box()
-        assert box["y"] + box["height"] <= 800
-    assert seen.page.locator("#answer .forest").bounding_box()["y"] < 400
-    sizes = [
-        float(seen.page.locator(place).evaluate("each => parseFloat(getComputedStyle(each).fontSize)"))
-        for place in ("#answer h1", "#answer .reason", ".brand >> nth=0")
-    ]
-    assert sizes == sorted(sizes, reverse=True)
-
-
 def test_a_phone_shows_the_three_lines_and_the_curves_first(visit):
     seen = visit(viewport={"width": 390, "height": 844})
     box = seen.page.locator("#answer .curves >> visible=true").bounding_box()

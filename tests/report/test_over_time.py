@@ -56,10 +56,6 @@ def test_a_single_period_has_no_section(make_run, changes):
     assert "Over time" not in page_of(make_run(300, edit=edited(**changes))).visible
 
 
-def test_without_times_there_is_no_section(make_run):
-    assert "Over time" not in page_of(make_run(300)).visible
-
-
 def test_rows_judged_by_earlier_ones_are_told_as_such_everywhere(make_run):
     visible = page_of(make_run(300, edit=edited(blocks=BLOCKS))).visible
     assert "225 later rows, each judged by a fit that had seen only earlier rows" in visible

@@ -6,7 +6,6 @@ import re
 import polars as pl
 import pytest
 
-from miscal.calibration.metrics import METRICS, Metric
 from miscal.report import render
 from miscal.report.frame import ASSETS, environment
 from miscal.report.map_data import MAX_ROWS, map_payload
@@ -36,23 +35,6 @@ def test_a_new_panel_is_a_line_in_the_list_and_a_template(make_run, monkeypatch,
     assert "<p>1,500 & rows: &lt;b&gt;hostile&lt;/b&gt;</p>" in text
     assert text.index('<section id="glossary"') < text.index('<section id="toy"')
     assert '<summary><h2 id="toy-title">A toy</h2><span class="said">1500 toys</span></summary>' in text
-
-
-def test_a_panel_with_nothing_to_say_is_left_off(make_run, monkeypatch):
-    monkeypatch.setattr("miscal.report.page.PANELS", (*PANELS, Panel("toy", "A toy", lambda source: None)))
-    assert "toy" not in render(make_run(300)).read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("texts", [True, False])
-def test_the_number_of_an_example_stands_apart_from_its_confidence(make_run, texts):
-    run = make_run(3000)
-    if not texts:
-        pl.read_parquet(run / "map.parquet").drop("text").write_parquet(run / "map.parquet")
-    glued = "".join(page_of(run).texts)
-    field = pl.read_parquet(run / "field.parquet")
-    for regime in json.loads((run / "summary.json").read_text())["regimes"]:
-        for row in regime.get("exemplars", ()):
-            assert f"Row {row:,}: confidence {100 * field['confidence'][row]:.0f}\u202f%, answer " in glued
 
 
 def test_colours_and_names_of_regimes_are_written_once():
@@ -127,19 +109,6 @@ def test_corrections_stand_beside_ours_with_paired_intervals_and_none_is_called_
     assert "best: " not in text
 
 
-def test_a_registered_metric_is_a_column(make_run, monkeypatch):
-    auc = Metric("auc", "AUC", lambda y, f: 0.5, lambda y, f: None, lower_is_better=False, compares_corrections=True)
-    monkeypatch.setitem(METRICS, "auc", auc)
-
-    def score(summary):
-        for place, comparison in enumerate(summary["correction"].values()):
-            comparison["all"]["auc"] = 0.6 + 0.01 * place
-
-    page = page_of(make_run(1000, edit=score))
-    assert page.visible.count("AUC (higher is better)") == len(re.findall("Correction smECE", page.visible)) > 1
-    assert "0.640" in page.visible
-
-
 @pytest.mark.parametrize("kind", ["full", "empty"])
 @pytest.mark.parametrize("n", [300, 3000])
 def test_nothing_reads_none_or_nan(make_run, kind, n):
@@ -148,38 +117,12 @@ def test_nothing_reads_none_or_nan(make_run, kind, n):
     assert not [a for a in page.attributes if a[2] and re.search(r"\b(None|nan|inf)\b", a[2]) and a[1] != "class"]
 
 
-def test_empty_cases_are_said_in_words(make_run):
-    visible = page_of(make_run(500, kind="empty")).visible
-    for words in (
-        "No miscalibration was found",
-        "none proven",
-        "No test row lies in an over- or under-confident regime",
-        "No text column was given",
-        "No metadata columns were given",
-        "No candidates were compared",
-    ):
-        assert words in visible
-    assert "Before you trust this" not in visible
-
-
-def test_the_map_says_where_no_structure_is_claimed(make_run):
-    assert "No local structure is claimed" in page_of(make_run(500, kind="empty")).visible
-    assert "No local structure is claimed" not in page_of(make_run(500)).visible
-
-
 def test_a_run_without_a_map_says_so(make_run):
     run = make_run(300, edit=lambda summary: summary.update(map=None))
     (run / "map.parquet").unlink()
     visible = page_of(run).visible
     assert "There is no map, because the run left no rows to show" in visible
     assert "0 of 0 rows" not in visible
-
-
-def test_a_constant_field_has_no_histogram(make_run):
-    def flatten(summary):
-        summary["histogram"] = {"edges": [0.0, 0.0], "over": [0], "good": [30], "under": [0]}
-
-    assert "There is no histogram" in page_of(make_run(300, edit=flatten)).visible
 
 
 def test_null_numbers_everywhere_still_make_a_page(make_run):

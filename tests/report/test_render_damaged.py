@@ -8,7 +8,7 @@ import re
 import polars as pl
 import pytest
 
-from miscal.base.errors import CorruptFile, FileError, MismatchError
+from miscal.base.errors import CorruptFile, FileError
 from miscal.discovery.summary import SCHEMA_VERSION
 from miscal.report import render
 
@@ -61,11 +61,6 @@ def test_a_damaged_summary_is_a_corrupt_file(make_run, content):
     (run / "summary.json").write_text(content)
     with pytest.raises(CorruptFile, match=r"summary\.json"):
         render(run)
-
-
-def test_a_newer_summary_is_refused(make_run):
-    with pytest.raises(MismatchError, match="newer"):
-        render(make_run(120, edit=lambda summary: summary.update(schema_version=99)))
 
 
 @pytest.mark.parametrize("name", ["summary.json", "field.parquet", "map.parquet"])

@@ -79,30 +79,6 @@ def test_well_calibrated_is_not_said_of_rows_whose_residual_differs_from_zero(ma
     assert ("Within ±5 points" in page) != said
 
 
-def test_regimes_tell_all_three_numbers_and_what_is_confirmed(make_run):
-    page = render(make_run(1500)).read_text(encoding="utf-8")
-    regimes = page.partition('<section id="regimes"')[2].partition("</section>")[0]
-    assert regimes.count("<table") == 2
-    assert "Compared with rows of equal confidence" in regimes
-    for label in ("Residual, points", "of it visible", "of it hidden"):
-        assert regimes.count(f'data-label="{label}"') == 7
-    assert "not confirmed" in regimes
-    assert regimes.count('data-label="smECE, points"') == 4
-
-
-def test_a_run_from_before_parts_were_told_apart_still_draws(make_run):
-    def older(summary):
-        for key in ("hidden_regimes", "alarms", "evidence"):
-            summary.pop(key, None)
-        for regime in summary["regimes"]:
-            for key in ("visible", "hidden", "confirmed", "metadata", "keywords", "exemplars"):
-                regime.pop(key, None)
-
-    said = visible(make_run(600, edit=older))
-    assert "Compared with rows of equal" not in said
-    assert "each is called confirmed" not in said
-
-
 def test_the_first_screen_holds_the_three_lines_two_pictures_and_doors(make_run):
     run = make_run(900)
     first = section_of(render(run).read_text(encoding="utf-8"), "answer")
@@ -127,12 +103,3 @@ def test_a_regime_of_a_few_rows_takes_no_space_and_claims_nothing(make_run):
     assert html.count("The under-confident regime has too few rows for a") == 2
     assert 'class="slice under"' not in html
     assert 'class="reliability under"' not in html
-
-
-def test_an_alarm_is_told_with_what_to_check(make_run):
-    def loud(summary):
-        summary["alarms"] = ["They are 40 points apart. Check the columns."]
-
-    html = render(make_run(300, edit=loud)).read_text(encoding="utf-8")
-    assert "They are 40 points apart." in html
-    assert '<span class="check">Check the columns.</span>' in html

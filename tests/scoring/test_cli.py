@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 import time
 
 import numpy as np
@@ -14,6 +12,8 @@ import pytest
 from miscal.cli import main
 from miscal.data.readers import read_triples
 from miscal.scoring.command import ScoringSummary
+
+from ..cli.conftest import start
 
 pytestmark = pytest.mark.whole
 
@@ -64,41 +64,11 @@ def test_discover_takes_it_from_there(arguments, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (["--model", "qwen3-1.8b"], "did you mean qwen3-1.7b?"),
-        (["--task", "MMLU_pro"], "did you mean 'mmlu-pro'?"),
-        (["--task", "none.parquet"], "none.parquet does not exist"),
-        (["--device", "gpu"], "got 'gpu'"),
-        (["--engine", "dask"], "'dask' is not one of"),
-        (["--limit", "0"], "got '0'"),
-    ],
-)
-def test_wrong_arguments_are_one_line_and_status_two(arguments, change, said, capsys):
-    assert main([*arguments, *change]) == 2
-    told = capsys.readouterr().err
-    assert said in told
-    assert told.count("\n") == 1
-
-
-def started(arguments):
-    return subprocess.Popen(
-        [sys.executable, "-m", "miscal", *arguments],
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )
-
-
-@pytest.mark.parametrize(
     ("number", "status"), [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow)]
 )
 def test_a_run_that_is_stopped_goes_on_with_the_same_command(arguments, number, status, tmp_path):
     arguments = [*arguments, "--batch-tokens", "1", "--threads", "1"]
-    with started(arguments) as process:
+    with start(*arguments) as process:
         while not list(tmp_path.glob("out/shards/*.json")):
             assert process.poll() is None, process.stderr.read()
             time.sleep(0.01)
@@ -117,7 +87,7 @@ def test_a_run_that_is_stopped_goes_on_with_the_same_command(arguments, number, 
 @pytest.mark.parametrize("delay", [0.2, 0.0, 0.1, 1.0])
 def test_ctrl_c_ends_the_workers_without_a_word(arguments, delay):
     """A terminal sends it to all of them, whether they still import or compute already."""
-    with started([*arguments, "--workers", "2", "--batch-tokens", "1"]) as process:
+    with start(*arguments, "--workers", "2", "--batch-tokens", "1") as process:
         while len(working := psutil.Process(process.pid).children()) < 3:  # two, and the one that tidies up after them
             assert process.poll() is None, process.stderr.read()
             time.sleep(0.01)

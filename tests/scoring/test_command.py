@@ -107,6 +107,7 @@ def test_many_failures_are_an_error_after_the_rest_is_done(tmp_path, llama_folde
         {"batch_tokens": 0},
         {"engine": "dask"},
         {"dtype": "int8"},
+        {"embeddings_dtype": "int8"},
         {"ray_address": "host:1"},
         {"task_revision": "main"},
     ],

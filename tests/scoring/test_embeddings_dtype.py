@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from miscal.base.errors import InputError, MismatchError
+from miscal.base.errors import MismatchError
 from miscal.base.workers import Processes
 from miscal.data.readers import read_triples
 from miscal.scoring import FakeModel, Question
@@ -109,12 +109,6 @@ def test_a_number_that_does_not_fit_keeps_all_in_single_precision_and_is_told(tm
     if note:
         assert note.startswith("the hidden states are stored in float32, because one of them has the magnitude")
         assert f"{magnitude:,.0f}" in note
-
-
-def test_other_precisions_are_refused(tmp_path):
-    with pytest.raises(InputError, match="embeddings_dtype must be one of float32, float16; got 'int8'"):
-        run(tmp_path / "out", dtype="int8")
-    assert not (tmp_path / "out").exists()
 
 
 def test_what_is_left_out_and_what_differs_are_told_in_a_line_each(tmp_path, monkeypatch, capsys):

@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 from miscal.base.errors import FileError, InputError, TrustError
 from miscal.scoring import HuggingFaceModel, ModelSpec, Question, score
 from miscal.scoring.folder import score_folder
-from miscal.scoring.model_source import asks_for_code, choose_dtype, fingerprint, locate, redact, retried
+from miscal.scoring.model_source import choose_dtype, fingerprint, locate, redact, retried
 from miscal.scoring.scorer import as_items
 
 
@@ -97,12 +97,6 @@ def test_the_fingerprint_follows_the_weights(evil):
     content[-1] ^= 1
     path.write_bytes(content)
     assert fingerprint([path]) != before
-
-
-def test_code_is_found_at_any_depth():
-    assert asks_for_code({"a": [{"b": {"auto_map": {"x": "y"}}}]}) == "auto_map"
-    assert asks_for_code({"a": [{"b": 1}], "trust_remote_code": False}) is None
-    assert asks_for_code({"attn_implementation": "sdpa"}) is None
 
 
 def test_secrets_are_blanked_out():

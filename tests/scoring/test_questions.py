@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from miscal.base.errors import InputError
 from miscal.scoring import PreferencePair, Question
 from miscal.scoring.questions import FORMS, chosen_first, pair_items, question_items
 
@@ -32,11 +31,6 @@ def test_other_forms_ask_for_the_text_of_the_choice():
 )
 def test_a_bad_question_is_marked_with_its_reason(question, said):
     assert said in question_items([question])[0].problem
-
-
-def test_unknown_form_is_refused():
-    with pytest.raises(InputError, match="letter, text"):
-        question_items([], form="words")
 
 
 def test_the_coin_is_fair_seeded_and_independent_of_order():

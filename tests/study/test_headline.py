@@ -62,17 +62,6 @@ def test_lines_are_short_and_of_one_mind_in_every_state(words):
         check_terminal(study_lines(found, "auto", lines))
 
 
-def test_what_is_said_of_one_data_set():
-    lines = headline_of(board("ahead"), "auto", ANSWERS, 3)
-    assert lines.headline == "a is best calibrated of 3 models: its errors cost 0.010 of log loss."
-    assert lines.reason.startswith("They fail together, topic = law: accuracy 15 points lower than at equal confidence")
-    assert lines.action == "Use the correction of all pairs: log loss falls beyond chance."
-    assert (
-        headline_of(board(), "auto", ANSWERS, 3).headline
-        == "More is promised than kept in 1 of 3 pairs, most by a: 10 points."
-    )
-
-
 @pytest.mark.parametrize(
     "pairs", [[], other_pairs(1), other_pairs(2), other_pairs(9), other_pairs(40), papers_pairs(12)]
 )

@@ -166,16 +166,6 @@ def test_a_plan_may_grow_but_not_lose_what_was_measured(toy, plan, data, tmp_pat
         study(plan, tmp_path / "out")
 
 
-def test_a_folder_of_something_else_is_refused(toy, plan, tmp_path):
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "thesis.tex").write_text("")
-    with pytest.raises(InputError, match="holds files that `miscal study` did not write"):
-        study(plan, tmp_path / "mine")
-    with pytest.raises(InputError, match="is a file, not a folder"):
-        study(plan, tmp_path / "mine" / "thesis.tex")
-    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.tex"]
-
-
 def test_a_second_writer_is_refused(toy, plan, tmp_path):
     with locked(tmp_path / "out"), pytest.raises(LockedError, match="another miscal process is writing"):
         study(plan, tmp_path / "out")

@@ -98,15 +98,6 @@ def papers_pairs_on(pairs: pl.DataFrame, dataset: str) -> int:
     return pairs.filter(pl.col("dataset") == dataset)["pair"].n_unique()
 
 
-def test_sentences_name_the_counts():
-    pairs = tables(other_pairs(5), seed=1)["pairs"]
-    for method in ("paper", "auto"):
-        found = verdict_of(pairs, method)
-        said = " ".join(sentences(found, ANSWERS))
-        assert f"In {found['n_gap_beyond_chance']} of 5 pairs the worst slice" in said
-        assert f"For {found['n_proved']} of 5 pairs the certificate proves" in said
-
-
 def test_methods_that_did_not_run_have_no_verdict():
     assert list(summarise(tables(other_pairs(2), methods=("auto",)), 2).methods) == ["auto"]
     assert summarise(tables([]), 0).methods == {}

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from miscal.base.errors import InputError, MiscalError
+from miscal.base.errors import MiscalError
 from miscal.cli import main
 from miscal.data.importers import import_log, read_log, tool_names, tools
 from miscal.data.importers.imported_rows import COLUMNS
@@ -52,36 +52,6 @@ def test_what_is_imported_is_read_as_triples(tmp_path, tool):
     assert not {"answer", "answer_index"} & {*read.metadata}
     assert not any(one["leak"] for one in read.source["read_columns"])
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["data.parquet"]
-
-
-def test_existing_files_are_kept_unless_told(tmp_path):
-    logs = logs_of("lm-eval", tmp_path / "logs")
-    out = tmp_path / "data.parquet"
-    out.write_bytes(b"mine")
-    with pytest.raises(InputError, match="overwrite=True"):
-        import_log("lm-eval", logs, out)
-    assert out.read_bytes() == b"mine"
-    with pytest.raises(MiscalError):
-        import_log("lm-eval", tmp_path / "nothing", out, overwrite=True)
-    assert out.read_bytes() == b"mine"
-    import_log("lm-eval", logs, out, overwrite=True)
-    assert len(pl.read_parquet(out)) == N
-
-
-@pytest.mark.parametrize(
-    ("tool", "out", "words"),
-    [
-        (
-            "lmeval",
-            "x.parquet",
-            f"{', '.join(tool_names()[-3:])}; got 'lmeval' .did you mean 'lm-eval'",
-        ),
-        ("inspect", "x.csv", "parquet"),
-    ],
-)
-def test_wrong_arguments(tmp_path, tool, out, words):
-    with pytest.raises(InputError, match=words):
-        import_log(tool, tmp_path, tmp_path / out)
 
 
 TOY = """

@@ -76,8 +76,3 @@ def test_what_cannot_be_used_is_left_out_and_counted(tmp_path):
 def test_percent_and_probabilities_in_one_log_are_refused(tmp_path):
     with pytest.raises(InputError, match="1 confidences are above 1 and 1 lie between 0 and 1"):
         read_log("inspect", written(tmp_path, [("C", {"confidence": 90}), ("I", {"confidence": 0.5})]))
-
-
-def test_samples_that_ended_in_an_error_are_left_out(tmp_path):
-    with pytest.raises(InputError, match="ended in an error"):
-        read_log("inspect", written(tmp_path, [("C", {"confidence": 90})], error={"message": "no"}))

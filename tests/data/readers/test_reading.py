@@ -164,6 +164,7 @@ def test_a_missing_value_in_a_condition_leaves_the_row_out_and_says_so():
     ("where", "message"),
     [
         ("n >", "is not a condition"),
+        ("", "'' is not a condition"),
         ("n > 3; drop table x", "is not a condition"),
         ("select 1", "is not a condition"),
         ("*", "is not a condition"),
@@ -245,13 +246,6 @@ def test_log_odds_are_refused_as_a_whole(on_invalid):
         read_triples(frame().with_columns(confidence=3 * (f / (1 - f)).log()), features="x", on_invalid=on_invalid)
 
 
-@pytest.mark.parametrize("on_invalid", ["error", "drop"])
-def test_percentages_are_refused_as_a_whole(on_invalid):
-    data = frame().with_columns(confidence=pl.col("confidence") * 60 + 40)
-    with pytest.raises(InputError, match="look like percentages: divide by 100"):
-        read_triples(data, features="x", on_invalid=on_invalid)
-
-
 def test_rounding_is_clipped_and_counted():
     t = read_triples(with_cells("confidence", {1: 1 + 1e-7, 4: -1e-7}), features="x")
     assert (t.confidence[1], t.confidence[4]) == (1, 0)
@@ -266,12 +260,6 @@ def test_words_among_numbers_are_named(tmp_path):
         read_triples(tmp_path / "d.csv", features="x")
 
 
-def test_numbers_written_as_text_are_refused():
-    data = frame().with_columns(pl.col("confidence").cast(str))
-    with pytest.raises(InputError, match=r"written as text .*remove the quotes"):
-        read_triples(data, features="x")
-
-
 def test_dates_with_strokes_are_said_to_be_no_dates():
     data = frame(day=[f"{1 + i % 12}/{1 + i % 28}/2013" for i in range(N)])
     said = "'day' holds dates with strokes, .* write them as 2013-12-31"
@@ -281,29 +269,11 @@ def test_dates_with_strokes_are_said_to_be_no_dates():
             read_triples(data, **asked)
 
 
-@pytest.mark.parametrize(
-    ("values", "held"),
-    [
-        ([1, 2], "1, 2"),
-        ([-1, 1], "-1, 1"),
-        ([0, 1, 2], "0, 1, 2"),
-        ([0.2, 0.9], "0.2, 0.9"),
-        (["yes", "no"], "'no', 'yes'.*say which value is right"),
-    ],
-)
-def test_outcomes_that_are_not_two_valued(values, held):
-    data = frame(correct=[values[i % len(values)] for i in range(N)])
-    for on_invalid in ("error", "drop"):
-        with pytest.raises(InputError, match=rf"correct must hold only 0/1 or True/False; it holds {held}"):
-            read_triples(data, features="x", on_invalid=on_invalid)
-
-
 def test_one_class_and_too_few_rows_are_refused():
     with pytest.raises(InputError, match="one class only: all 200 rows are 1"):
         read_triples(frame(correct=[1] * N), features="x")
-    for n in (1, 2, 10, 99):
-        with pytest.raises(InputError, match=rf"too few rows: got {n}; at least 100"):
-            read_triples(frame(n), features="x")
+    with pytest.raises(InputError, match="too few rows: got 99; at least 100"):
+        read_triples(frame(99), features="x")
     with pytest.raises(InputError, match="no rows"):
         read_triples(frame()[:0], features="x")
     with pytest.raises(InputError, match=r"no valid row is left: 200 of 200"):
@@ -313,11 +283,6 @@ def test_one_class_and_too_few_rows_are_refused():
 def test_an_id_may_be_what_rows_belong_to():
     data = frame(id=[f"q{i % 50}" for i in range(N)])
     assert read_triples(data, features="x", group="id").group.tolist() == data["id"].to_list()
-
-
-def test_an_empty_condition_is_refused():
-    with pytest.raises(InputError, match="'' is not a condition"):
-        read_triples(frame(), features="x", where="")
 
 
 def test_rows_of_one_id_hang_together_whatever_the_condition_leaves():
@@ -443,8 +408,6 @@ def test_new_rows_that_do_not_fit_the_model_are_refused():
     by_features = read_triples(data, features="x").encoder
     by_embeddings = read_triples(data, embeddings=np.eye(N)[:, :3]).encoder
     by_text = read_triples(data, text="q", embed_model="tfidf").encoder
-    with pytest.raises(MissingColumn, match="features: there is no column 'x'"):
-        read_inputs(data.drop("x"), encoder=by_features)
     with pytest.raises(MissingColumn, match="text: there is no column 'q'"):
         read_inputs(data.drop("q"), encoder=by_text)
     with pytest.raises(InputError, match="X has 4 features, but the model was fitted with 3"):
@@ -457,8 +420,4 @@ def test_new_rows_that_do_not_fit_the_model_are_refused():
         read_inputs(data, encoder=by_features, embeddings=np.zeros((N, 1)))
     with pytest.raises(InputError, match=r"TF-IDF.*got features"):
         read_inputs(data, encoder=by_text, features="x")
-    with pytest.raises(InputError, match=r"confidence: 1 of 200 .*row 3"):
-        read_inputs(with_cells("confidence", {3: None}), encoder=by_features)
-    with pytest.raises(InputError, match=r"column 'x': 1 of 200 .*row 3"):
-        read_inputs(with_cells("x", {3: None}), encoder=by_features)
     assert len(read_inputs(data[:1], encoder=by_features)) == 1

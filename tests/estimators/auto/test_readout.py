@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from miscal.estimators.auto.geometry import PlacedRows, _batch, _one_step, fit_local
+from miscal.estimators.auto.geometry import PlacedRows, _batch, fit_local
 from miscal.estimators.auto.readout import LocalShift
 from miscal.estimators.auto.settings import AUTO
 
@@ -152,16 +152,6 @@ def test_a_geometry_learned_from_repeated_rows_is_as_good_as_from_each_once(copi
     once, repeated = learned(1), learned(copies)
     assert np.corrcoef(repeated.shift, shift)[0, 1] > np.corrcoef(once.shift, shift)[0, 1] - 0.05
     assert np.median(repeated.mass) > np.median(once.mass)
-
-
-def test_rows_of_a_group_are_left_out_together():
-    local, some = fixed(), np.array([3, 4, 10])
-    found = _one_step(local, some, np.arange(200) // 2)
-    for column, row in zip(found.T, some, strict=True):
-        others = np.flatnonzero(np.arange(200) // 2 != row // 2)
-        K = np.exp(-np.sum((local.bank[row] - local.bank[others]) ** 2, 1))
-        p = expit(local.offset[others])
-        assert column == pytest.approx([K @ (local.outcome[others] - p), K @ (p * (1 - p))], rel=1e-4, abs=1e-4)
 
 
 def test_groups_of_one_row_each_change_nothing():

@@ -6,7 +6,6 @@ import torch
 from sklearn.base import clone
 
 from miscal.base.errors import InputError, ResourceError
-from miscal.base.threads import n_workers
 from miscal.data.triples import Triples
 from miscal.discovery.discover import discover
 from miscal.estimators.field import MiscalibrationField
@@ -189,14 +188,6 @@ def test_hopeless_settings_are_stopped_and_never_the_leader(monkeypatch, data):
     assert by_sigma[100.0].n_epochs == 2
     assert by_sigma[0.2].chosen
     assert by_sigma[0.2].stopped == "epochs"
-
-
-def test_search_refuses_an_empty_or_negative_grid(data):
-    for sigmas, penalties, named in (((), (0.1,), "sigmas"), ((0.0,), (0.1,), "sigmas"), ((0.1,), (-1.0,), "lambdas")):
-        with pytest.raises(InputError, match=f"{named} must be a list of finite numbers"):
-            search(data, sigmas=sigmas, penalties=penalties)
-    with pytest.raises(InputError, match="n_jobs must be at least 1"):
-        n_workers(0, 3)
 
 
 def test_the_epoch_of_the_lowest_validation_loss_is_kept_beside_that_of_the_proxy(data):

@@ -26,7 +26,6 @@ from miscal.findings.ledger import clusters_of, named_groups
 from miscal.findings.ledger.settings import LedgerSettings
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
-SECRET = "quokka"
 
 
 def any_value(kind):

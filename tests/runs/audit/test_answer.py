@@ -37,13 +37,3 @@ def test_lines_are_short_and_of_one_mind_in_every_state(null):
         assert ("5 seeds agree: " in lines.reason) == (correlation == 0.95)
         check_terminal(audit_lines(found, Path("run")))
         assert lines.headline in found.shown().text().replace("\n", " ")
-
-
-def test_what_is_said():
-    assert audited().answer.headline == (
-        "This is not chance: estimated hidden errors vary by 8 points, by chance 3 points (p = 0.010)."
-    )
-    assert audited("calibrated", p=0.3).answer.headline == (
-        "Chance may explain it: estimated errors vary by 8 points, by chance 3 points (p = 0.300)."
-    )
-    assert audited().answer.reason == "5 seeds agree: their fields correlate by 0.90, and 90 % of rows keep their sign."

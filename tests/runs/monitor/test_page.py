@@ -9,7 +9,7 @@ from miscal.runs.monitor.document import LookNumbers, Monitoring, QuestionNumber
 from miscal.runs.monitor.page import build, course_table, question_rows
 
 from ...report.read_page import PAYLOADS, Page, check_no_new_element, check_policy
-from ...report.visits import ARGUMENTS, CHROMIUM, HOSTILE, WATCH
+from ...report.visits import BROWSED, HOSTILE, Visit, browser  # noqa: F401 - a fixture
 
 pytestmark = pytest.mark.whole
 
@@ -103,48 +103,33 @@ def test_the_policy_names_exactly_our_code():
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium: install it or set MISCAL_CHROMIUM")
-def test_a_browser_draws_it_without_a_complaint_or_a_request(tmp_path):
-    playwright = pytest.importorskip("playwright.sync_api")
+@BROWSED[-1]
+def test_a_browser_draws_it_without_a_complaint_or_a_request(browser, tmp_path):  # noqa: F811 - a fixture
     (tmp_path / "monitor.html").write_text(build(monitoring(HOSTILE)))
-    address, said = (tmp_path / "monitor.html").as_uri(), []
-    with playwright.sync_playwright() as running:
-        browser = running.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        page = browser.new_page(viewport={"width": 500, "height": 800})
-        page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.on("request", lambda request: said.append(request.url))
-        page.add_init_script(WATCH)
-        page.goto(address)
-        assert [one for one in said if not one.startswith("data:")] == [address]
-        assert page.evaluate("window.violations") == []
-        assert page.evaluate("window.hit") is None
-        assert page.evaluate("document.documentElement.scrollWidth") <= 500
-        browser.close()
+    seen = Visit(browser, tmp_path / "monitor.html", viewport={"width": 500, "height": 800})
+    seen.check_quiet()
+    assert seen.page.evaluate("window.hit") is None
+    assert seen.page.evaluate("document.documentElement.scrollWidth") <= 500
+    seen.page.close()
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium: install it or set MISCAL_CHROMIUM")
+@BROWSED[-1]
 @pytest.mark.parametrize("width", [390, 1280])
-def test_every_cell_of_a_question_says_what_it_is(tmp_path, width):
+def test_every_cell_of_a_question_says_what_it_is(browser, tmp_path, width):  # noqa: F811 - a fixture
     """On a phone the heads of the columns are hidden, so each cell has its own."""
-    playwright = pytest.importorskip("playwright.sync_api")
     (tmp_path / "monitor.html").write_text(build(monitoring()))
-    with playwright.sync_playwright() as running:
-        browser = running.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        page = browser.new_page(viewport={"width": width, "height": 800})
-        page.goto((tmp_path / "monitor.html").as_uri())
-        page.locator("#questions summary").click()
-        heads = page.locator("#questions thead th").all_inner_texts()
-        labels = page.evaluate(
-            """() => [...document.querySelectorAll("#questions tbody tr")].map((row) => [...row.querySelectorAll("td")]
-            .filter((cell) => !cell.matches(".drawn, .blank"))
-            .map((cell) => getComputedStyle(cell, "::before").content.replaceAll('"', "")))"""
-        )
-        shown = page.locator("#questions thead").bounding_box()["width"] > 1
-        wide = page.evaluate("document.documentElement.scrollWidth")
-        browser.close()
+    page = Visit(browser, tmp_path / "monitor.html", viewport={"width": width, "height": 800}).page
+    page.locator("#questions summary").click()
+    heads = page.locator("#questions thead th").all_inner_texts()
+    labels = page.evaluate(
+        """() => [...document.querySelectorAll("#questions tbody tr")].map((row) => [...row.querySelectorAll("td")]
+        .filter((cell) => !cell.matches(".drawn, .blank"))
+        .map((cell) => getComputedStyle(cell, "::before").content.replaceAll('"', "")))"""
+    )
+    shown = page.locator("#questions thead").bounding_box()["width"] > 1
+    wide = page.evaluate("document.documentElement.scrollWidth")
+    page.close()
     assert wide <= width
     assert shown == (width > 860)
     for row in labels:

@@ -1,33 +1,15 @@
 """The pages of a study in a real browser: quiet, no wider than the screen, sortable."""
 
-import os
-import shutil
-
 import pytest
 
+from ...report.visits import BROWSED, browser  # noqa: F401 - a fixture
 from ..made_tables import HOSTILE, other_pairs, papers_pairs, tables
 
-CHROMIUM = os.environ.get("MISCAL_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
-
-pytestmark = [
-    pytest.mark.whole,
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="no chromium: install it or set MISCAL_CHROMIUM"),
-]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as running:
-        chromium = running.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield chromium
-        chromium.close()
+pytestmark = BROWSED
 
 
 @pytest.fixture
-def visit(browser):
+def visit(browser):  # noqa: F811 - a fixture
     visits = []
 
     def start(path, width=1280):
