@@ -4,7 +4,6 @@ import csv
 import json
 import os
 import shutil
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -19,7 +18,7 @@ from miscal.runs.monitor.document import Monitoring
 from miscal.runs.monitor.state import FORM
 
 from ..report.read_page import check_terminal
-from .conftest import planted
+from .conftest import Ended, planted
 
 pytestmark = pytest.mark.whole
 
@@ -41,13 +40,6 @@ def made(tmp_path_factory, few_folds):
     with_groups(240, 0).write_parquet(folder / "data.parquet")
     assert main(["discover", str(folder / "data.parquet"), "--out", str(folder / "run"), *OPTIONS]) == 0
     return folder / "run"
-
-
-@dataclass
-class Ended:
-    status: int
-    out: str
-    err: str
 
 
 @pytest.fixture
@@ -108,15 +100,6 @@ def test_the_document_is_what_the_schema_says_and_the_table_agrees(watch):
     assert last == pytest.approx({key: one.rows.value.value for key, one in asked.items() if one.rows.n})
     assert asked["level"].rows.value.value == pytest.approx(found.accuracy - found.corrected)
     assert asked["gain"].rows.value.value == pytest.approx(sum(one.lost * one.rows for one in found.looks) / found.rows)
-
-
-def test_the_page_asks_for_nothing_from_outside_and_holds_no_markup_of_the_data(watch):
-    watch(with_groups(60, 1), "--at", "<img src=x onerror=alert(1)>")
-    page = (watch.folder / "monitor.html").read_text()
-    assert page.startswith("<!doctype html>")
-    assert "default-src 'none'" in page
-    assert page.count("<script") == 1
-    assert "<img" not in page
 
 
 def test_the_same_looks_give_the_same_bytes(watch, made, tmp_path):
@@ -188,15 +171,10 @@ def test_a_group_that_returns_is_told(watch):
 
 WRONG = [
     (lambda rows: rows.drop("correct"), (), "correct"),
-    (lambda rows: rows.drop("x_1"), (), "x_1"),
     (lambda rows: rows.drop("who"), (), "who"),
     (lambda rows: rows.drop("confidence"), (), "--confidence"),
-    (lambda rows: rows.with_columns(pl.col("correct") + 1), (), "0/1"),
     (lambda rows: rows.with_columns(pl.lit(None, pl.Int64).alias("correct")), (), "80 of 80 values are missing"),
-    (lambda rows: rows.with_columns(pl.lit(float("nan")).alias("x_0")), (), "missing"),
-    (lambda rows: rows.with_columns(pl.col("confidence") * 100), (), "divide by 100"),
     (lambda rows: rows.with_columns(pl.concat_list("who").alias("who")), (), "one value for each row"),
-    (lambda rows: rows.head(0), (), "no rows"),
     (lambda rows: rows, ("--where", "subject == 'chess'"), "no row"),
     (lambda rows: rows, ("--tolerance", "-1"), "at least 0"),
     (lambda rows: rows, ("--correct", "corect"), "did you mean 'correct'"),
@@ -249,15 +227,9 @@ def test_another_model_another_setting_and_a_damaged_state_are_refused(watch, ma
     assert watch(with_groups(80, 2)).status == 0
 
 
-def test_another_place_is_another_monitor_and_a_foreign_folder_is_kept(watch, tmp_path):
+def test_another_place_is_another_monitor(watch, tmp_path):
     watch(with_groups(80, 1))
     assert watch(with_groups(80, 1), "--out", tmp_path / "other").status == 0
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "letter.txt").write_text("dear")
-    ended = watch(with_groups(80, 1), "--out", tmp_path / "mine")
-    assert ended.status == 2
-    assert "letter.txt" in ended.err
-    assert os.listdir(tmp_path / "mine") == ["letter.txt"]
 
 
 def test_a_monitor_that_asked_other_questions_is_refused_in_one_line_that_says_how_to_begin_anew(watch):

@@ -1,6 +1,5 @@
 """The readable correction of a run of `discover`: which findings it has, and that SQL names the same rows."""
 
-import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -11,6 +10,8 @@ from miscal.cli import main
 from miscal.findings.conditions import AnyOf, Both, Cycle, Frame, Levels, Missing, NoneOf, Period, Span, Trend, Value
 from miscal.runs.scan.correction import ScanCorrection, ScanMap, ScanShift, _column, _shifted, readable_correction
 from miscal.runs.scan.document import as_python, as_sql
+
+from .test_correction import by_duckdb, by_python
 
 
 def table(seed=0, n=2_000):
@@ -59,13 +60,8 @@ def test_conditions_are_cells_of_columns(condition):
     expected = rows["risk"].to_numpy()
     tested = found.split.tested
     expected = np.where(tested == 0, expected, expit(logit(expected) + tested))
-    base = duckdb.connect()
-    base.register("rows_", rows.to_arrow())
-    by_sql = base.sql(f"select {as_sql(written, 'risk')} as p from rows_").pl()["p"].to_numpy()
-    np.testing.assert_allclose(by_sql, expected, rtol=1e-12)
-    space: dict = {}
-    exec(as_python(written, "risk"), space)
-    np.testing.assert_allclose([space["correct"](row) for row in rows.iter_rows(named=True)], expected, rtol=1e-12)
+    np.testing.assert_allclose(by_duckdb(rows, as_sql(written, "risk")), expected, rtol=1e-12)
+    np.testing.assert_allclose(by_python(rows, as_python(written, "risk")), expected, rtol=1e-12)
 
 
 def test_parts_of_dates_have_no_expression():
@@ -90,12 +86,8 @@ def test_a_run_has_a_correction_that_can_be_read(tmp_path, capsys):
     assert own.log_loss < own.log_loss_raw
     assert f"{found.log_loss_full:.4f}" in said
     new = table(1)
-    base = duckdb.connect()
-    base.register("rows_", new.to_arrow())
-    by_sql = base.sql(f"select {(tmp_path / 'c.sql').read_text()} as p from rows_").pl()["p"].to_numpy()
-    space: dict = {}
-    exec(as_python(own, "risk"), space)
-    np.testing.assert_allclose(by_sql, [space["correct"](row) for row in new.iter_rows(named=True)], rtol=1e-12)
+    by_sql = by_duckdb(new, (tmp_path / "c.sql").read_text())
+    np.testing.assert_allclose(by_sql, by_python(new, as_python(own, "risk")), rtol=1e-12)
     y = new["late"].to_numpy()
     loss = lambda p: -np.mean(np.log(np.where(y == 1, p, 1 - p)))  # noqa: E731
     assert loss(by_sql) < loss(new["risk"].to_numpy()) - 0.02
@@ -108,10 +100,5 @@ def test_a_text_that_says_true_is_no_truth_value():
     run = miscal.discover(rows, probability="risk", event="late", quick=True, n_jobs=1)
     own = readable_correction(run.content).correction
     assert [one.columns[0]["truth"] for one in own.shifts] == [False]
-    base = duckdb.connect()
-    base.register("rows_", rows.to_arrow())
-    moved, plain = (
-        base.sql(f"select {as_sql(one, 'risk')} as p from rows_").pl()["p"]
-        for one in (own, own.model_copy(update={"shifts": ()}))
-    )
-    assert ((moved != plain).to_numpy() == (said == "True")).all()
+    moved, plain = (by_duckdb(rows, as_sql(one, "risk")) for one in (own, own.model_copy(update={"shifts": ()})))
+    assert ((moved != plain) == (said == "True")).all()

@@ -17,7 +17,7 @@ from scipy.special import expit, logit
 import miscal
 from miscal.base.errors import FileError, InputError
 from miscal.cli import main
-from miscal.data.relations import Relation, open_relation
+from miscal.data.relations import Relation
 from miscal.findings.conditions import Frame
 from miscal.findings.ledger import LEDGER_DEFAULTS
 from miscal.runs.scan.command import FILES
@@ -51,14 +51,6 @@ def saved(rows, tmp_path_factory):
 # --- what is found --------------------------------------------------------------------------------------------------
 
 
-def test_what_was_planted_is_found_and_named(rows):
-    found = miscal.scan(rows, **EVENT)
-    words = found.findings["group"].to_list()
-    assert any(one.startswith("carrier = b") for one in words)
-    assert any("hour" in one for one in words)
-    assert found.summary.correction.log_loss < found.summary.correction.log_loss_raw
-
-
 def test_means_are_those_of_the_rows(rows):
     found = miscal.scan(rows, **EVENT)
     [group] = [one for one in found.summary.findings if one.description == "carrier = b"]
@@ -72,36 +64,20 @@ def test_means_are_those_of_the_rows(rows):
             assert one.n == len(rows.filter(pl.col("carrier") == one.value))
 
 
-def places(rows, folder):
-    """Every place that the same rows may lie in."""
-    rows.write_parquet(folder / "rows.parquet")
-    rows.write_csv(folder / "rows.csv")
-    (folder / "parts").mkdir()
-    rows[:1000].write_parquet(folder / "parts" / "a.parquet")
-    rows[1000:].write_parquet(folder / "parts" / "b.parquet")
-    base = duckdb.connect(str(folder / "base.duckdb"))
-    base.sql(f"create table flights as from '{folder}/rows.parquet'")
-    base.close()
-    return {
-        "parquet": {"data": folder / "rows.parquet"},
-        "csv": {"data": folder / "rows.csv"},
-        "folder": {"data": folder / "parts"},
-        "duckdb": {"data": f"{folder}/base.duckdb::flights"},
-        "query": {"sql": f"select * from '{folder}/parts/*.parquet'"},
-        "relation": {"data": duckdb.connect().read_parquet(str(folder / "rows.parquet"))},
-        "pandas": {"data": rows.to_pandas()},
-    }
+def rounded(found):
+    """What a scan says, with numbers of nine digits: engines add in an order of their own."""
+    return json.loads(
+        found.summary.model_dump_json(exclude={"source", "seconds"}), parse_float=lambda x: f"{float(x):.9g}"
+    )
 
 
-def test_it_does_not_matter_where_rows_lie(rows, tmp_path):
+def test_frames_of_pandas_and_queries_are_sources(rows, tmp_path):
+    """Other places are in test_sources."""
     rows = rows.drop("day")
-    every = places(rows, tmp_path)
-    whole = miscal.scan(rows.lazy(), **EVENT).summary.model_dump(exclude={"source", "seconds"})
-    for name, place in every.items():
-        found = miscal.scan(**place, **EVENT).summary.model_dump(exclude={"source", "seconds"})
-        assert json.loads(json.dumps(found), parse_float=lambda x: f"{float(x):.9g}") == json.loads(
-            json.dumps(whole), parse_float=lambda x: f"{float(x):.9g}"
-        ), name
+    rows.write_parquet(tmp_path / "rows.parquet")
+    whole = rounded(miscal.scan(rows.lazy(), **EVENT))
+    assert rounded(miscal.scan(rows.to_pandas(), **EVENT)) == whole
+    assert rounded(miscal.scan(sql=f"select * from '{tmp_path}/*.parquet'", **EVENT)) == whole
 
 
 def test_counted_rows_are_rows(rows):
@@ -468,13 +444,6 @@ def test_hostile_names_and_values_stay_what_they_are(tmp_path):
     assert len(base.sql(f"select {found.sql()} as p from rows_").pl()) == len(frame)
 
 
-def test_a_column_of_very_many_levels_is_left_out():
-    n = 30_000
-    frame = table(9, n).drop("day").with_columns(name=pl.int_range(n).cast(pl.String))
-    found = miscal.scan(frame, **EVENT).summary
-    assert [one.name for one in found.left_out] == ["name"]
-
-
 def test_no_cell_that_is_written_has_fewer_rows_than_asked(rows, tmp_path):
     miscal.scan(rows, least_rows=20, **EVENT).save(tmp_path / "out")
     cells = pl.read_parquet(tmp_path / "out" / "cells.parquet").filter(pl.col("question") >= 0)
@@ -560,10 +529,6 @@ def test_import_brings_no_engine():
     assert said.stdout.strip() == "[]"
 
 
-def test_open_relation_keeps_names(rows):
-    assert list(open_relation(rows).schema) == rows.columns
-
-
 # --- what hangs together --------------------------------------------------------------------------------------------
 
 
@@ -647,18 +612,9 @@ def test_pairs_that_were_not_looked_at_are_told(rows, monkeypatch):
 
 
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])
-def test_days_of_dates_are_units(days, engine):
-    source = days if engine == "polars" else duckdb.connect().from_arrow(days.to_arrow())
-    one, other = (
-        miscal.scan(source, columns="weekday", group=group, **EVENT).summary for group in ("number", "at:day")
-    )
-    np.testing.assert_allclose(
-        [value.hidden.interval for value in one.values], [value.hidden.interval for value in other.values], rtol=1e-9
-    )
-
-
-@pytest.mark.parametrize("engine", ["polars", "duckdb"])
-@pytest.mark.parametrize(("period", "part"), [("hour", "%F %H"), ("week", "%G %V"), ("month", "%Y %m"), ("year", "%Y")])
+@pytest.mark.parametrize(
+    ("period", "part"), [("hour", "%F %H"), ("day", "%F"), ("week", "%G %V"), ("month", "%Y %m"), ("year", "%Y")]
+)
 def test_periods_are_units(days, engine, period, part):
     frame = days.with_columns(at=pl.datetime(2023, 12, 28) + (pl.col("at") - pl.col("at").min()) * 6)
     frame = frame.with_columns(unit=pl.col("at").dt.strftime(part))
@@ -687,16 +643,6 @@ def test_groups_that_cannot_be_counted_are_refused(days, options, said):
 
 def test_staged_rows_are_the_same_rows(rows, tmp_path):
     rows.write_parquet(tmp_path / "rows.parquet")
-    one, *others = (
-        miscal.scan(source, stage=stage, **EVENT).summary.model_dump(exclude={"source", "seconds"})
-        for source, stage in [
-            (rows, "never"),
-            (rows, "always"),
-            (tmp_path / "rows.parquet", "always"),
-            (duckdb.connect().from_arrow(rows.to_arrow()), "always"),
-        ]
-    )
-    for other in others:
-        assert json.loads(json.dumps(one), parse_float=lambda x: f"{float(x):.9g}") == json.loads(
-            json.dumps(other), parse_float=lambda x: f"{float(x):.9g}"
-        )
+    whole = rounded(miscal.scan(rows, stage="never", **EVENT))
+    for source in (rows, tmp_path / "rows.parquet", duckdb.connect().from_arrow(rows.to_arrow())):
+        assert rounded(miscal.scan(source, stage="always", **EVENT)) == whole

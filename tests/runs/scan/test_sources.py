@@ -11,6 +11,8 @@ from scipy.special import expit, logit
 import miscal
 from miscal.base.errors import MiscalError
 
+from ...findings.ledger.test_cells import numbers
+
 duckdb = pytest.importorskip("duckdb")
 NAMES = [
     "a b",
@@ -125,20 +127,11 @@ def told(place, options):
     return found.summary.model_dump(mode="json", exclude={"source", "seconds", "left_out"}), found
 
 
-def flat(value, where=()):
-    """Yield every number and text by its place."""
-    if isinstance(value, (dict, list, tuple)):
-        for name, inner in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from flat(inner, (*where, name))
-    else:
-        yield where, value
-
-
 def assert_same(one, other, name):
     assert (one is None) == (other is None), name
     if one is None:
         return
-    first, second = dict(flat(one[0])), dict(flat(other[0]))
+    first, second = dict(numbers(one[0])), dict(numbers(other[0]))
     assert first.keys() == second.keys(), name
     for where, value in first.items():
         if isinstance(value, float) and isinstance(second[where], (int, float)):

@@ -1,13 +1,9 @@
 """Experiments from end to end at toy size: cells shared and resumed, settings guarded, outputs whole."""
 
 import json
-import os
 import re
 import signal
-import subprocess
-import sys
 import time
-from html.parser import HTMLParser
 
 import polars as pl
 import pytest
@@ -19,6 +15,8 @@ from miscal.study.synthetic import run as run_module
 from miscal.study.synthetic.experiments import Settings, cells_of
 from miscal.study.synthetic.run import ExperimentFolder, run
 
+from ...cli.conftest import start
+from ..pages.test_pages import Tree
 from .conftest import toy
 
 pytestmark = pytest.mark.whole
@@ -33,18 +31,7 @@ FIGURES = {
 
 def command(*arguments) -> list[str]:
     options = ["--rows", "240", "--epochs", "3", "--sigmas", "0.1,0.5", "--lambdas", "1e-3,1e-1"]
-    return [sys.executable, "-m", "miscal", "synthetic", *map(str, arguments), *options]
-
-
-def started(*arguments) -> subprocess.Popen:
-    return subprocess.Popen(
-        command(*arguments),
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    return ["synthetic", *map(str, arguments), *options]
 
 
 def stored(out) -> dict[str, bytes]:
@@ -100,33 +87,16 @@ def test_choice_follows_from_the_candidates(everything):
     assert (auto.group_by("amplitude", "frequency").agg(pl.col("chosen").sum())["chosen"] == 1).all()
 
 
-class Page(HTMLParser):
-    """What a page asks for, and whether its elements close."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open, self.sources, self.ids = [], [], []
-        self.feed(text)
-        assert not self.open
-
-    def handle_starttag(self, tag, attrs):
-        if tag not in ("meta", "link", "img"):
-            self.open.append(tag)
-        self.sources += [value for name, value in attrs if name in ("src", "href")]
-        self.ids += [value for name, value in attrs if name == "id"]
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-
 def test_the_page_stands_alone(everything):
     out, _ = everything
     text = (out / "index.html").read_text()
-    page = Page(text)
-    assert all(source.startswith(("data:", "#")) for source in page.sources)
+    sources = Tree(text).addresses
+    assert all(source.startswith(("data:", "#")) for source in sources)
     assert not re.search(r"https?://|url\(", re.sub(r"base64,[^\"]*", "", text))
-    assert {"clusters", "sinusoid", "interaction", "selection", "resreg", "cost"} <= set(page.ids)
-    assert sum(source.startswith("data:image/svg") for source in page.sources) == len(FIGURES)
+    assert {"clusters", "sinusoid", "interaction", "selection", "resreg", "cost"} <= set(
+        re.findall(r'id="([^"]+)"', text)
+    )
+    assert sum(source.startswith("data:image/svg") for source in sources) == len(FIGURES)
     assert tables.SAID["resreg"] in text
     assert "nan" not in re.sub(r"base64,[^\"]*", "", text).lower()
 
@@ -141,7 +111,7 @@ def test_cost_is_given_for_every_cell(everything):
 def test_a_killed_run_goes_on_where_it_was(tmp_path, everything, capsys):
     out = tmp_path / "run"
     arguments = ("selection", "--out", out, "--amplitudes", "0.4,1.0", "--frequencies", "1,3", "--jobs", "1")
-    process = started(*arguments)
+    process = start(*command(*arguments))
     deadline = time.monotonic() + 120
     while not stored(out) and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -149,7 +119,7 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path, everything, capsys):
     process.communicate()
     before = stored(out)
     # in this process, which has imported all that takes long
-    assert main(command(*arguments)[3:]) == 0
+    assert main(command(*arguments)) == 0
     said, complaint = capsys.readouterr()
     assert complaint == ""
     assert f"{4 - len(before)} of 4 cells computed now" in said
