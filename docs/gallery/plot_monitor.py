@@ -24,7 +24,7 @@ for (week,), later in rows.filter(~learned).group_by("week", maintain_order=True
     looked = found.monitor(later.drop("week"), at=f"week {week}")
     corrected = found.correct(later.drop("week"))["corrected"]
     seen.append((week, later["delayed"].mean(), later["predicted_delay_risk"].mean(), corrected.mean()))
-for sentence in looked.verdict:
+for sentence in (looked.answer.headline, looked.answer.reason, looked.answer.action):
     print(textwrap.fill(sentence, 90))
 
 # %%

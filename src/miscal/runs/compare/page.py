@@ -65,7 +65,7 @@ GLOSSARY = (
     ),
     (
         "Better",
-        "More often right, or less calibration error or log loss, beyond chance; of the mean residual, nearer to 0. "
+        "Less calibration error or log loss, beyond chance; of the mean residual, nearer to 0. "
         "The run to take is the one with the lower log loss once both are corrected.",
     ),
     (
