@@ -29,7 +29,7 @@ from scipy.special import expit, logit
 
 from _shares import UNTOLD, Question, ask
 from _validity_counts import Told
-from miscal.data.readers import read_triples
+from miscal.data.readers.read import read_triples
 from miscal.discovery.estimating import fit_rows, prepare
 from miscal.discovery.findings import write_ledger
 from miscal.discovery.summarise import claim_of

@@ -6,7 +6,7 @@ import re
 import polars as pl
 import pytest
 
-from miscal.calibration.metrics import METRICS, Metric
+from miscal.calibration.metrics.registry import METRICS, Metric
 from miscal.report import render
 from miscal.report.frame import ASSETS, environment
 from miscal.report.map_data import MAX_ROWS, map_payload

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from miscal.cli import main
-from miscal.data.readers import read_triples
+from miscal.data.readers.read import read_triples
 from miscal.scoring.command import ScoringSummary
 
 pytestmark = pytest.mark.whole

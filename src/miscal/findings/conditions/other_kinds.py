@@ -1,4 +1,9 @@
-"""Kinds of conditions on texts and inputs, and on several conditions together."""
+"""Kinds of conditions on texts and inputs, and on several conditions together.
+
+What a group is made of, as a value: the named groups that fit a found one, or how mixed it is.
+
+It says nothing about which rows belong to a group, so new rows are placed by the condition alone.
+"""
 
 from __future__ import annotations
 
