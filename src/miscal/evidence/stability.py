@@ -4,10 +4,9 @@ Its percentiles show how far the numbers move from sample to sample. They are no
 population gap, because the smooth calibration error of resampled rows is biased upwards;
 :func:`miscal.calibration.metrics.gap.measure_gap` gives such an interval.
 
-What the whole pipeline finds where there is nothing to find.
-
-A resampler draws outcomes for a world without the structure in question; the statistic refits everything on them and
-measures the result. Three hypotheses, kept apart because they differ:
+Beside them: what the whole pipeline finds where there is nothing to find. A resampler draws outcomes for a world
+without the structure in question; the statistic refits everything on them and measures the result. Three hypotheses,
+kept apart because they differ:
 
 * ``calibrated``: y ~ Bernoulli(f). Nothing is miscalibrated; the whole field is flat.
 * ``visible``: y ~ Bernoulli(g(f)), g an estimate of E[y | f] of any shape, so that a curve which no simple map follows

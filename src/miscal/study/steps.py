@@ -2,7 +2,8 @@
 
 An error ends its own cell alone: it becomes part of the cell's result.
 
-Which rows of several pairs on one data set are answers to the same question, and the split that models share.
+Beside the cells: which rows of several pairs on one data set are answers to the same question, and the split that
+models share.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Kinds of conditions on texts and inputs, and on several conditions together.
 
-What a group is made of, as a value: the named groups that fit a found one, or how mixed it is.
-
-It says nothing about which rows belong to a group, so new rows are placed by the condition alone.
+Beside them stands what a found group is made of: the named groups that fit it, or how mixed it is. That says nothing
+about which rows belong to a group, so new rows are placed by the condition alone.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ damage, not against somebody who renews them: what does not fit together is refu
 A row counts once. It is what its ``id`` says, where the first look had such a column. Without one nothing tells rows
 apart, and only a look that begins with all rows of an earlier one is refused.
 
-What a monitor asks: whether the correction is worse than none, and whether outcomes are as it says.
+What is asked of these: whether the correction is worse than none, and whether outcomes are as it says.
 
 The second is asked of all rows, of the rows of each finding and of those on either side of each threshold. A question
 has one mean, the interval of it that holds at all looks together, and a zone that counts as right. The correction does
