@@ -214,8 +214,8 @@ def _reason(found: Monitoring) -> str:
         return "There are no rows yet."
     if found.alarm or not parts:
         rows = level.rows
-    span = f"Look {rows.first}" if rows.first == rows.last else f"Looks {rows.first} to {rows.last}"
-    return f"{span}: {_promise(level, found)}."
+        looks = f"Look {rows.first}" if rows.first == rows.last else f"Looks {rows.first} to {rows.last}"
+        return f"{looks}: {_promise(level, found)}."
     holds = sum(one.state == HOLDS for one in parts)
     known = f"Of {_count(len(parts), 'part')} of them it is known to hold in {holds or 'none'}"
     return f"All rows: {_promise(level, found)}. {known}."
