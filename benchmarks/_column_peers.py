@@ -19,7 +19,7 @@ from baselines.methods.mcgrad import LEAF_ROWS
 from baselines.methods.trees import FRACTIONS, LEARNING, LEAVES, ROUNDS
 from baselines.views import fit_view
 from miscal.calibration.calibrators import LOGIT_CLIP, logit
-from miscal.calibration.metrics import log_losses
+from miscal.calibration.metrics.scores import log_losses
 
 HELD_OUT = 0.2
 VIEWS = (32, 64)

@@ -18,8 +18,8 @@ from sklearn.isotonic import IsotonicRegression
 import _column_peers as peers
 import _data
 from _column_peers import Table
-from miscal.calibration.metrics import log_losses
-from miscal.data.readers import read_triples
+from miscal.calibration.metrics.scores import log_losses
+from miscal.data.readers.read import read_triples
 from miscal.data.triples import Triples
 from miscal.estimators.field import MiscalibrationField
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import polars
 
-from miscal.data.readers import read_triples
+from miscal.data.readers.read import read_triples
 from miscal.data.splits import split_by
 from miscal.scoring.demo import path as demo_path
 

@@ -18,7 +18,7 @@ from scipy.stats import norm
 from _judge import holm
 from _script import cells, show, target
 from _shares import FIELDS, chosen
-from miscal.calibration.metrics import mean_interval
+from miscal.calibration.metrics.scores import mean_interval
 
 LEVEL = 0.05
 

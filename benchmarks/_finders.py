@@ -17,7 +17,7 @@ import polars as pl
 from _judge import Judge, holm
 from _ledger import Meaning, found_in, ledger_of
 from _planted import Planted
-from miscal.findings.ledger import NAMED
+from miscal.findings.ledger.ledger import NAMED
 
 LIMIT_S = 60.0
 """Seconds that a finder may take; one that takes longer has found nothing."""

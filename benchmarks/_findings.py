@@ -6,14 +6,14 @@ import numpy as np
 
 from _data import RealSet
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.metrics import worst_slice
+from miscal.calibration.metrics.gap import worst_slice
 from miscal.calibration.survey_design import correlation
 from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField
 from miscal.evidence.certificates import Certificate, certificate
 from miscal.evidence.conditional import outcome_given_confidence
 from miscal.evidence.settings import EvidenceSettings
-from miscal.findings import EPSILON
+from miscal.findings.residuals import EPSILON
 
 
 def gap_found(data: RealSet, seed: int, record: dict) -> float:

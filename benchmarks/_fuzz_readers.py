@@ -19,8 +19,8 @@ from safetensors.numpy import save_file
 
 from _fuzz_edits import JUNK, json_edits
 from _fuzz_target import FORMS, N, Target, of_bytes, rows
-from miscal.data.importers import read_log
-from miscal.data.readers import read_triples
+from miscal.data.importers.imported import read_log
+from miscal.data.readers.read import read_triples
 from miscal.study.plan_file import read_plan
 
 

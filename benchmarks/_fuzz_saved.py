@@ -11,7 +11,7 @@ import miscal
 from _fuzz_edits import EDITS, edited, json_edits
 from _fuzz_target import N, Target, rows
 from miscal.base.folders import CONFIG, TENSORS, VERSION, _content_digest
-from miscal.data.readers import read_triples
+from miscal.data.readers.read import read_triples
 from miscal.discovery.discover import discover
 from miscal.discovery.run import read_run
 from miscal.discovery.run_folder import seal

@@ -24,7 +24,7 @@ from scipy.special import expit, logit
 from sklearn.isotonic import IsotonicRegression
 
 import miscal
-from miscal.calibration.metrics import log_losses
+from miscal.calibration.metrics.scores import log_losses
 
 FILES = {
     "flights": ("flights_dev.parquet", "flights_dev_july.parquet", "predicted_delay_risk", "delayed", "time_hour"),

@@ -10,7 +10,7 @@ import numpy as np
 import polars
 
 from _data import FILES, METADATA, set_names
-from miscal.data.readers import read_triples
+from miscal.data.readers.read import read_triples
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.findings import write_ledger
@@ -19,7 +19,8 @@ from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField
 from miscal.findings.conditions import Frame
 from miscal.findings.input_clusters import InputClusters
-from miscal.findings.ledger import Finding, Ledger, with_features
+from miscal.findings.ledger.frames import with_features
+from miscal.findings.ledger.ledger import Finding, Ledger
 
 
 def ledger_sets(folder: Path | None) -> list[str]:

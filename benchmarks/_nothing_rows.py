@@ -23,7 +23,8 @@ from miscal.evidence.certificates import certificate
 from miscal.evidence.judged_rows import JudgedRows, judge_rate, pass_rate
 from miscal.evidence.rankings import rank
 from miscal.evidence.settings import SIGNIFICANCE, EvidenceSettings
-from miscal.findings.ledger import Groups, find, named_groups
+from miscal.findings.ledger.groups import Groups, named_groups
+from miscal.findings.ledger.ledger import find
 from miscal.runs.monitor.document import LEVEL as WHETHER_RIGHT
 from miscal.runs.monitor.new_rows import NewLabelled
 from miscal.runs.monitor.state import LEVEL_SHARE, Question

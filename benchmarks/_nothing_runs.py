@@ -19,7 +19,7 @@ from _shares import UNTOLD
 from _validity_counts import Told
 from miscal.calibration.calibrators import Isotonic, logit
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.metrics import log_losses
+from miscal.calibration.metrics.scores import log_losses
 from miscal.data.judged import ClassProbabilities
 from miscal.data.triples import Triples
 from miscal.discovery.discover import discover
@@ -31,7 +31,8 @@ from miscal.discovery.summarise import claim_of as claim_of_run
 from miscal.estimators.auto.estimator import fit_auto
 from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField
-from miscal.findings.ledger import find, named_groups
+from miscal.findings.ledger.groups import named_groups
+from miscal.findings.ledger.ledger import find
 
 # --- whole runs ---------------------------------------------------------------------------------------------------
 

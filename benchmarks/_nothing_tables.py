@@ -31,7 +31,8 @@ from miscal import compare, discover, scan
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
-from miscal.findings.ledger import Groups, find, named_groups
+from miscal.findings.ledger.groups import Groups, named_groups
+from miscal.findings.ledger.ledger import find
 
 # --- lists of findings ----------------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ import polars as pl
 from scipy.special import expit
 
 from _ledger import Meaning
-from miscal.data.readers import read_triples
+from miscal.data.readers.read import read_triples
 from miscal.data.triples import Triples
 
 TABLE, HOLES, TEXT = "table", "table with missing values and dates", "texts"

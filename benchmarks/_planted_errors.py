@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from scipy.special import expit
 
-from miscal.data.readers import read_triples
+from miscal.data.readers.read import read_triples
 from miscal.data.triples import Triples
 
 Columns = dict[str, np.ndarray]

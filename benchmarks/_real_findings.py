@@ -48,7 +48,7 @@ from miscal.evidence.conditional import outcome_given_confidence
 from miscal.evidence.kernel_score import smoothed_residuals
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.conditions import Alike, AnyOf
-from miscal.findings.ledger import Finding
+from miscal.findings.ledger.ledger import Finding
 
 MIN_GROUP_ROWS, LEVEL = 20, 0.05
 POWER = 0.95

@@ -14,7 +14,7 @@ from scipy.special import expit
 
 from miscal.findings.conditions import Condition, Cycle, Trend
 from miscal.findings.conditions.column_kinds import part_of
-from miscal.findings.ledger import Groups, named_groups
+from miscal.findings.ledger.groups import Groups, named_groups
 
 ROWS = 10_000
 BLANK, DATES, LEVEL, ONE_PER_CENT, THREE, CYCLE, SLANTED, TREND = (

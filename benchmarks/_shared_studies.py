@@ -26,8 +26,9 @@ from miscal.discovery.estimating import expected_outcome
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.conditions import Value
 from miscal.findings.judging import hidden_residual, strata_of
-from miscal.findings.ledger import LEDGER_DEFAULTS, find, named_groups
-from miscal.findings.ledger.groups import VALUE, error_shares
+from miscal.findings.ledger.groups import VALUE, error_shares, named_groups
+from miscal.findings.ledger.ledger import find
+from miscal.findings.ledger.settings import LEDGER_DEFAULTS
 from miscal.findings.model_tests import ModelTests
 from miscal.findings.residuals import holm
 from miscal.findings.shared_findings import SHARE_OF_SHARED, SHARED, ModelAnswers, find_shared, stack

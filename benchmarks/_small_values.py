@@ -26,7 +26,8 @@ from _shares import FOUND
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
-from miscal.findings.ledger import find, named_groups
+from miscal.findings.ledger.groups import named_groups
+from miscal.findings.ledger.ledger import find
 
 KINDS = ("value", "half", "pair", "tenth", "none")
 LEAST_ROWS, LEVEL, SHIFT = 20, 0.05, 1.1

@@ -15,7 +15,7 @@ from _shares import FOUND
 from _validity_counts import Told
 from _worlds import rare_regime
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.data.readers import read_triples
+from miscal.data.readers.read import read_triples
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
 from miscal.evidence.blocks import needed
@@ -24,7 +24,7 @@ from miscal.evidence.kernel_score import SmoothedResiduals, smoothed_residuals
 from miscal.evidence.power import clusters, detectable_places, halves, planted
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
 from miscal.findings.conditions import Condition, Frame
-from miscal.findings.ledger import Groups, named_groups
+from miscal.findings.ledger.groups import Groups, named_groups
 from miscal.findings.ledger.scan import scan
 from miscal.scoring.demo import path as demo_path
 

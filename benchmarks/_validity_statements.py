@@ -21,10 +21,17 @@ from _validity_counts import Told, outside
 from _validity_worlds import CALIBRATED, KINDS, LEARNED_FROM, PLANTED, VISIBLE, WORLDS, Rows, drawn, population, rows_in
 from miscal.base.folds import assign_folds
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
-from miscal.calibration.metrics import METRICS, measure_ece, measure_gap, measure_smece
 from miscal.calibration.metrics.checked_rows import check_rows, take_rows
 from miscal.calibration.metrics.confidence_cells import merge, observed, smece_statistic
-from miscal.calibration.metrics.inference import effect_given_confidence, null_draws, p_value_of
+from miscal.calibration.metrics.gap import measure_gap
+from miscal.calibration.metrics.inference import (
+    effect_given_confidence,
+    measure_ece,
+    measure_smece,
+    null_draws,
+    p_value_of,
+)
+from miscal.calibration.metrics.registry import METRICS
 from miscal.calibration.metrics.scores import bin_index, log_losses
 from miscal.calibration.metrics.smooth import smece_of_residuals
 from miscal.calibration.survey_design import SurveyDesign, average, shares
@@ -36,13 +43,14 @@ from miscal.evidence.certificates import certificate, drift
 from miscal.evidence.conditional import outcome_given_confidence, rare_values_warning
 from miscal.evidence.kernel_score import smoothed_residuals
 from miscal.evidence.settings import EvidenceSettings
-from miscal.findings import EPSILON
 from miscal.findings.conditions import Frame
 from miscal.findings.decisions import Thresholds, decide
 from miscal.findings.judging import judge
-from miscal.findings.ledger import LEDGER_DEFAULTS, Groups, find, named_groups
-from miscal.findings.ledger.groups import error_shares
+from miscal.findings.ledger.groups import Groups, error_shares, named_groups
+from miscal.findings.ledger.ledger import find
+from miscal.findings.ledger.settings import LEDGER_DEFAULTS
 from miscal.findings.ledger.sizes import hidden_interval
+from miscal.findings.residuals import EPSILON
 
 ALL, TEST = "all", "test"
 SETTINGS = EvidenceSettings(n_draws=99, halvings=12)
@@ -217,8 +225,9 @@ def residuals(asked: Asked) -> Told:
 def scores(asked: Asked) -> Told:
     """Means over rows, each with its interval."""
     rows, told = asked.rows, Told()
+    checked = check_rows(rows.correct, rows.confidence, rows.weight, rows.group)
     for name in ("accuracy", "confidence", "brier", "log_loss"):
-        found = METRICS[name].estimate(rows.correct, rows.confidence, sample_weight=rows.weight, groups=rows.group)
+        found = METRICS[name].estimate_of(checked, 1, 0)
         told.interval(f"{name}: interval", found.interval, mean_scores(asked.world, asked.kind)[name])
     return told
 

@@ -35,13 +35,15 @@ from scipy.stats import norm
 from _shares import FOUND, UNTOLD, Question, ask
 from _validity_counts import Told
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.data.readers import read_triples
+from miscal.data.readers.read import read_triples
 from miscal.discovery.estimating import expected_outcome, fit_rows, prepare
 from miscal.discovery.findings import write_ledger
 from miscal.discovery.summarise import claim_of
 from miscal.discovery.units import with_units
 from miscal.evidence.settings import SIGNIFICANCE
-from miscal.findings.ledger import find, named_groups, with_features
+from miscal.findings.ledger.frames import with_features
+from miscal.findings.ledger.groups import named_groups
+from miscal.findings.ledger.ledger import find
 
 WORLDS = (
     "independent", "equal x 2", "equal x 5", "equal x 20", "copies .0001", "copies .001", "copies .01", "days",

@@ -21,7 +21,7 @@ from scipy.special import expit, logit
 
 from _shares import FOUND, Question, ask
 from _validity_counts import Told
-from miscal.data.readers import read_triples
+from miscal.data.readers.read import read_triples
 
 NOTHING = "nothing"
 DAY = np.timedelta64(1, "D")

@@ -43,7 +43,8 @@ from _script import fitted
 from _shares import Question, ask
 from _worlds import WORLDS
 from baselines import METHODS
-from miscal.calibration.metrics import log_losses, smece
+from miscal.calibration.metrics.scores import log_losses
+from miscal.calibration.metrics.smooth import smece
 from miscal.estimators.field import MiscalibrationField
 from miscal.study.synthetic.fits import rmse
 from miscal.study.synthetic.worlds import random_split

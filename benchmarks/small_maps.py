@@ -24,7 +24,7 @@ from _data import read_set, set_names
 from _script import limit_threads, options, results, show, target
 from miscal.calibration.calibrators import CALIBRATORS, logit
 from miscal.calibration.global_map import GLOBAL_MAPS, crossfit_global_map, paired_gain, proof_of, simplest
-from miscal.calibration.metrics import log_losses
+from miscal.calibration.metrics.scores import log_losses
 
 FIELDS = ("set", "outcomes", "rows")
 OUTCOMES = ("real", "calibrated")

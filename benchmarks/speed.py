@@ -175,8 +175,10 @@ def _smece_rows(case: str, n: int, rounds: int) -> tuple[list, list]:
     both arrays."""
     import relplot
 
-    from miscal.calibration.metrics import smece, smece_bootstrap, smece_null
-    from miscal.calibration.metrics.smooth import bin_residuals, cells_of_rows
+    from miscal.calibration.metrics.checked_rows import check_rows
+    from miscal.calibration.metrics.confidence_cells import merge, simulate, smece_statistic
+    from miscal.calibration.metrics.inference import smece_null
+    from miscal.calibration.metrics.smooth import bin_residuals, cells_of_rows, smece
 
     rng, (place, chance) = np.random.default_rng(n), CASES[case]
     f = place(rng.random(n))
@@ -199,7 +201,12 @@ def _smece_rows(case: str, n: int, rounds: int) -> tuple[list, list]:
         statistic(y[index], f[index])
 
     loops = (lambda: resampled(lambda a, b: relplot.smECE(b, a)), lambda: resampled(smece))
-    batches = (lambda: smece_bootstrap(y, f, n_draws=DRAWS), lambda: smece_null(f, n_draws=DRAWS))
+
+    def bootstrap() -> None:
+        cells = merge(check_rows(y, f))
+        simulate(cells, None, smece_statistic(cells), DRAWS, np.random.default_rng(0), resample=True)
+
+    batches = (bootstrap, lambda: smece_null(f, n_draws=DRAWS))
     looped = [DRAWS * np.median(in_turn(max(3, min(40, 200_000 // n)), loop)) for loop in loops]
     batched = [np.median(in_turn(3, batch)) for batch in batches]
     return point, [case, n, *(f"{t:.3g}" for t in (*looped, *batched)), f"{looped[0] / batched[0]:.0f}"]

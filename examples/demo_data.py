@@ -12,14 +12,51 @@ every domain; nothing about confidence or calibration enters the choice. Both ta
 from __future__ import annotations
 
 import argparse
+import json
+from pathlib import Path
 
+import numpy as np
 import polars as pl
 
-from miscal.scoring.demo import MODEL, pack, write
+from miscal.scoring.demo import DIMENSIONS, MODEL, principal_components
 from miscal.scoring.huggingface import HuggingFaceModel
 from miscal.scoring.model_source import ModelSpec
 from miscal.scoring.questions import FORMS, Question, question_items
 from miscal.scoring.scorer import evaluate_items, judge
+
+
+def pack(table: pl.DataFrame, hidden: np.ndarray, dimensions: int = DIMENSIONS) -> tuple[pl.DataFrame, float]:
+    """Join a scored table and its hidden states, reduced and rounded to half precision, into the demo's table.
+
+    Returns
+    -------
+    table : polars.DataFrame
+        As `read` describes.
+    kept : float
+        Share of the variance of the hidden state kept, in [0, 1].
+    """
+    scores, kept = principal_components(hidden, dimensions)
+    rounded = scores.astype(np.float16).astype(np.float32)
+    named = {f"x_{i:03}": rounded[:, i] for i in range(dimensions)}
+    asked = table["text"].str.split("\nA. ").list.first().alias("question")
+    beside = table.with_columns(asked, pl.lit(MODEL).alias("model"))
+    precise = [
+        pl.col("confidence").round(6),
+        pl.col("candidate_mass").cast(pl.Float32),
+        pl.col("choice_probs").cast(pl.List(pl.Float32)),
+    ]
+    return beside.with_columns(*precise, **{name: pl.Series(values) for name, values in named.items()}), kept
+
+
+def write(table: pl.DataFrame, out: str | Path, *, form: str, kept: float) -> None:
+    """Write the demo's table as parquet, with how it was made in the file's metadata."""
+    about = {
+        "model": MODEL,
+        "form": form,
+        "variance_kept": round(kept, 4),
+        "reduction": "principal components, float16",
+    }
+    table.write_parquet(out, compression="zstd", compression_level=19, metadata={"miscal": json.dumps(about)})
 
 
 def read_questions(path: str) -> list[Question]:

@@ -66,7 +66,7 @@ def _write_answers_run(folder: Path) -> None:
     # here, because they are not needed where other tests run
     import polars as pl
 
-    from miscal.data.readers import read_triples
+    from miscal.data.readers.read import read_triples
     from miscal.discovery.discover import discover
     from miscal.report import write_run
 

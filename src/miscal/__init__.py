@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     __version__: str
     from miscal import metrics
     from miscal.base.errors import MiscalError
-    from miscal.data.readers import read_triples
+    from miscal.data.readers.read import read_triples
     from miscal.data.triples import Triples
     from miscal.estimators.estimate import FieldEstimate
     from miscal.estimators.field import MiscalibrationField
@@ -70,7 +70,7 @@ _HOMES = {
     "honest_field": "estimators.honest",
     "load": "runs.run",
     "monitor": "runs.monitor.command",
-    "read_triples": "data.readers",
+    "read_triples": "data.readers.read",
     "scan": "runs.scan.command",
 }
 _ROOMS = ("calibration", "metrics", "study")

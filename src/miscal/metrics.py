@@ -27,19 +27,13 @@ from miscal.base.checks import check_lengths, check_seed
 from miscal.base.errors import InputError
 from miscal.base.folds import assign_folds, content_order
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.metrics import (
-    brier,
-    ece,
-    log_loss,
-    measure_ece,
-    measure_smece,
-    net_benefit,
-    reliability_curve,
-    smece,
-    smooth_reliability_curve,
-    worst_slice_gap,
-)
 from miscal.calibration.metrics.checked_rows import check_predictions, check_slices, class_column
+from miscal.calibration.metrics.curve import reliability_curve, smooth_reliability_curve
+from miscal.calibration.metrics.decisions import net_benefit
+from miscal.calibration.metrics.gap import worst_slice_gap
+from miscal.calibration.metrics.inference import measure_ece, measure_smece
+from miscal.calibration.metrics.scores import brier, ece, log_loss
+from miscal.calibration.metrics.smooth import smece
 from miscal.data.readers.input_reading import InputReading
 from miscal.data.triples import Triples
 from miscal.estimators.field import MiscalibrationField

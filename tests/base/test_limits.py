@@ -5,9 +5,9 @@ import pytest
 
 from miscal.base.checks import check_seed, check_weight
 from miscal.base.errors import InputError
-from miscal.calibration.metrics import brier
+from miscal.calibration.metrics.scores import brier
 from miscal.cli import main
-from miscal.data.readers import read_triples
+from miscal.data.readers.read import read_triples
 from miscal.estimators.field import MiscalibrationField
 
 N = 100

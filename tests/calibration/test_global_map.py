@@ -16,7 +16,7 @@ from miscal.calibration.global_map import (
     paired_gain,
     simplest,
 )
-from miscal.calibration.metrics import log_losses
+from miscal.calibration.metrics.scores import log_losses
 
 
 def worlds(n=8000):

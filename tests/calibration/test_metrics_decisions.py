@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from miscal.base.errors import InputError
-from miscal.calibration.metrics import (
+from miscal.calibration.metrics.checked_rows import check_rows
+from miscal.calibration.metrics.decisions import (
     deferral_gains,
     implied_threshold,
     net_benefit,
@@ -17,7 +18,6 @@ from miscal.calibration.metrics import (
     risk_at_coverage,
     risk_coverage_area,
 )
-from miscal.calibration.metrics.checked_rows import check_rows
 
 TIED = st.lists(st.tuples(st.sampled_from([0, 1]), st.sampled_from([0.2, 0.5, 0.9])), min_size=1, max_size=6)
 

@@ -8,24 +8,35 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from miscal.base.errors import InputError
-from miscal.calibration.metrics import (
-    gap,
+from miscal.calibration.metrics import gap
+from miscal.calibration.metrics.checked_rows import check_rows
+from miscal.calibration.metrics.confidence_cells import merge, simulate, smece_statistic
+from miscal.calibration.metrics.gap import measure_gap, worst_slice
+from miscal.calibration.metrics.inference import (
+    INTERVAL_DRAWS,
     measure_ece,
-    measure_gap,
     measure_smece,
-    smece,
-    smece_bootstrap,
-    smece_interval,
+    p_value_of,
+    smece_ends,
     smece_null,
-    worst_slice,
 )
-from miscal.calibration.metrics.inference import p_value_of
-from miscal.calibration.metrics.smooth import smece_of_residuals
+from miscal.calibration.metrics.smooth import smece, smece_of_residuals
 from miscal.evidence.stability import slice_bootstrap
 
 from .test_metrics_scores import calibrated
 
 # --- floor, p-value, interval -------------------------------------------------------------------------------------
+
+
+def smece_interval(y, f, n_draws=INTERVAL_DRAWS, random_state=0):
+    return smece_ends(check_rows(y, f), n_draws, random_state)
+
+
+def smece_bootstrap(y, f, n_draws, random_state=0):
+    """SmECE of rows drawn with replacement."""
+    cells = merge(check_rows(y, f))
+    rng = np.random.default_rng(random_state)
+    return simulate(cells, None, smece_statistic(cells), n_draws, rng, resample=True)
 
 
 def test_floor_follows_the_cube_root():
@@ -50,9 +61,6 @@ def test_p_value_is_small_for_a_wrong_model():
 
 
 def test_batched_replicates_equal_the_loop_with_the_same_weights():
-    from miscal.calibration.metrics.checked_rows import check_rows
-    from miscal.calibration.metrics.confidence_cells import merge, simulate, smece_statistic
-
     for n in (50, 1000, 20_000):
         y, f = calibrated(n, n)
         cells = merge(check_rows(y, f))

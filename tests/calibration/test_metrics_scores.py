@@ -8,22 +8,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from miscal.base.errors import InputError
-from miscal.calibration.metrics import (
+from miscal.calibration.metrics.checked_rows import check_rows
+from miscal.calibration.metrics.curve import reliability_curve
+from miscal.calibration.metrics.gap import worst_slice
+from miscal.calibration.metrics.inference import smece_null
+from miscal.calibration.metrics.registry import METRICS
+from miscal.calibration.metrics.scores import (
     brier,
     ece,
-    global_scores,
     log_loss,
     log_losses,
     mean_interval,
-    paired_difference,
-    reliability_curve,
-    smece,
-    smece_null,
+    mean_residual,
     wilson,
-    worst_slice,
 )
-from miscal.calibration.metrics.checked_rows import check_rows
-from miscal.calibration.metrics.scores import mean_residual
+from miscal.calibration.metrics.smooth import smece
 
 rows = st.lists(st.tuples(st.integers(0, 1), st.floats(0, 1), st.integers(0, 3)), min_size=1, max_size=40).filter(
     lambda r: any(w for _, _, w in r)
@@ -157,14 +156,6 @@ def test_constant_values():
     assert agreed.interval == pytest.approx((-0.9, -0.83), abs=0.01)  # thirty failures do not prove a rate of 0
 
 
-def test_paired_difference_has_the_sign_of_a_minus_b():
-    a, b = np.array([0.5, 0.6, 0.7]), np.array([0.1, 0.3, 0.2])
-    found = paired_difference(a, b)
-    assert found.value == pytest.approx(0.4)
-    assert found.standard_error == pytest.approx(np.std(a - b, ddof=1) / math.sqrt(3))
-    assert paired_difference(b, a).value == pytest.approx(-0.4)
-
-
 @pytest.mark.parametrize(
     ("rate", "low", "high"), [(0.5, 0.3, 0.7), (0.9, 0.85, 0.95), (0.97, 0.9, 1.0), (0.02, 0.8, 0.9)]
 )
@@ -187,9 +178,9 @@ def calibrated(n, seed):
 # --- all together, and what is refused ----------------------------------------------------------------------------
 
 
-def test_global_scores_hold_the_single_ones():
+def test_metrics_hold_the_single_ones():
     y, f = calibrated(400, 3)
-    found = global_scores(y, f, n_draws=50)
+    found = {name: metric.estimate_of(check_rows(y, f), 50, 0) for name, metric in METRICS.items()}
     assert found["accuracy"].value == pytest.approx(y.mean())
     assert found["confidence"].value == pytest.approx(f.mean())
     assert found["smece"].value == pytest.approx(smece(y, f), abs=1e-9)
@@ -207,7 +198,6 @@ def test_global_scores_hold_the_single_ones():
         lambda: ece([0, 1], [0.5, 0.5], n_bins=2.5),
         lambda: ece([0, 1], [0.5, 0.5], strategy="equal"),
         lambda: reliability_curve([0, 1], [0.5, 0.5], strategy="equal"),
-        lambda: paired_difference([0.1], [0.1, 0.2]),
         lambda: mean_interval([]),
         lambda: mean_interval([0.1, np.inf]),
         lambda: mean_interval(["a"]),

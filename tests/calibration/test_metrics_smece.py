@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 from miscal.base.errors import InputError
-from miscal.calibration.metrics import smece, smooth
+from miscal.calibration.metrics import smooth
 from miscal.calibration.metrics.checked_rows import check_rows, weighted_residuals
 from miscal.calibration.metrics.smooth import (
     SMALLEST_SIGMA,
     bin_residuals,
     cells_needed,
     cosine_moments,
+    smece,
     smece_of_residuals,
     smoothed,
 )

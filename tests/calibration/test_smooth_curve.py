@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from miscal.calibration.metrics import smece, smooth_reliability_curve
+from miscal.calibration.metrics.curve import smooth_reliability_curve
+from miscal.calibration.metrics.smooth import smece
 
 CHECKED = ("confidence", "accuracy", "low", "high")
 

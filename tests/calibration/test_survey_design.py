@@ -8,14 +8,12 @@ from scipy.sparse import csc_array
 from scipy.stats import binomtest
 
 from miscal.base.errors import InputError
-from miscal.calibration.metrics import (
-    global_scores,
-    mean_interval,
-    measure_ece,
-    measure_gap,
-    measure_smece,
-    reliability_curve,
-)
+from miscal.calibration.metrics.checked_rows import check_rows
+from miscal.calibration.metrics.curve import reliability_curve
+from miscal.calibration.metrics.gap import measure_gap
+from miscal.calibration.metrics.inference import measure_ece, measure_smece
+from miscal.calibration.metrics.registry import METRICS
+from miscal.calibration.metrics.scores import mean_interval
 from miscal.calibration.survey_design import SurveyDesign, deflated, effect_of_groups, fewness, units_of
 from miscal.findings.ledger.membership import Numbers
 
@@ -84,8 +82,14 @@ def test_groups_of_one_row_are_no_groups():
     assert np.array_equal(f[first][unit], f)
 
 
+def global_scores(y, f, *, n_draws=50, **known):
+    """Every metric of some rows."""
+    rows = check_rows(y, f, **known)
+    return {name: metric.estimate_of(rows, n_draws, 0) for name, metric in METRICS.items()}
+
+
 MEASURES = {
-    "all metrics": lambda y, f, groups: global_scores(y, f, groups=groups, n_draws=50),
+    "all metrics": lambda y, f, groups: global_scores(y, f, groups=groups),
     "smECE": lambda y, f, groups: measure_smece(y, f, groups=groups, n_draws=50),
     "ECE": lambda y, f, groups: measure_ece(y, f, groups=groups, n_draws=50),
     "gap": lambda y, f, groups: measure_gap(y, f, np.where(f > 0.5, "over", "under"), groups=groups, n_draws=50),
@@ -129,8 +133,8 @@ def test_weights_and_groups_go_together():
     y, f, group = rows()
     weight = np.where(group % 3 == 0, 0.0, 1.0 + group % 2)
     kept = weight > 0
-    with_zeros = global_scores(y, f, sample_weight=weight, groups=group, n_draws=50)
-    assert with_zeros == global_scores(y[kept], f[kept], sample_weight=weight[kept], groups=group[kept], n_draws=50)
+    with_zeros = global_scores(y, f, sample_weight=weight, groups=group)
+    assert with_zeros == global_scores(y[kept], f[kept], sample_weight=weight[kept], groups=group[kept])
 
 
 def test_the_interval_of_a_mean_is_that_of_the_groups_means():

@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 
-from miscal.data.readers import read_triples
+from miscal.data.readers.read import read_triples
 from miscal.discovery.saved_model import SavedModel
 from miscal.estimators.field import MiscalibrationField
 

@@ -10,7 +10,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from miscal.base.errors import InputError
-from miscal.data.readers import read_triples
+from miscal.data.readers.read import read_triples
 from miscal.discovery.saved_model import SavedModel
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.registry import load_estimator

@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 from miscal.base.errors import InputError
-from miscal.data.readers import read_triples
 from miscal.data.readers.pieces import open_pieces
+from miscal.data.readers.read import read_triples
 from miscal.runs.correct import calibrate_file
 
 from .new_rows import rows

@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 from safetensors.numpy import load_file, save_file
 
 from miscal.base.errors import FileError, InputError, MismatchError, TrustError
-from miscal.data.encoders import (
+from miscal.data.encoders.features import FeatureColumns
+from miscal.data.encoders.kinds.category import FEW_CATEGORIES
+from miscal.data.encoders.protocol import Embeddings
+from miscal.data.encoders.texts import (
     ENCODERS,
-    Embeddings,
-    FeatureColumns,
     TextSentenceTransformer,
     TextTfidfSvd,
+    default_sentence_model,
     encoder_from_state,
     text_encoder,
 )
-from miscal.data.encoders.kinds.category import FEW_CATEGORIES
-from miscal.data.encoders.texts import default_sentence_model
-from miscal.data.readers import read_triples
+from miscal.data.readers.read import read_triples
 from miscal.data.triples import InputLayout
 
 RNG = np.random.default_rng(0)
@@ -228,8 +228,7 @@ def test_an_encoder_is_one_class_and_its_line(monkeypatch, tmp_path):
 
 
 def test_tf_idf_is_the_choice_where_no_sentence_model_is_there(monkeypatch):
-    for module in ("combined", "texts"):
-        monkeypatch.setattr(f"miscal.data.encoders.{module}.default_sentence_model", lambda: None)
+    monkeypatch.setattr("miscal.data.encoders.texts.default_sentence_model", lambda: None)
     assert text_encoder("q").kind == "text-tfidf"
     assert text_encoder("q", model="some/folder").kind == "text-sentence-transformer"
     with pytest.raises(FileError, match="no sentence-transformers model was found"):

@@ -11,12 +11,14 @@ from hypothesis import strategies as st
 
 from miscal.base.errors import InputError, MissingColumn
 from miscal.data.column_reading import ColumnReading
-from miscal.data.encoders import FeatureColumns, PlacesAndColumns, encoder_from_state
-from miscal.data.encoders.kinds import KINDS, DateColumn
-from miscal.data.readers import read_triples
+from miscal.data.encoders.features import FeatureColumns
+from miscal.data.encoders.kinds import KINDS
+from miscal.data.encoders.kinds.number import DateColumn
+from miscal.data.encoders.texts import PlacesAndColumns, encoder_from_state
 from miscal.data.readers.column_readings import KEY
 from miscal.data.readers.leaks import LeakSearch
 from miscal.data.readers.new_rows import read_inputs
+from miscal.data.readers.read import read_triples
 from miscal.discovery.alarms import leak_alarms
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.simplex.correction import fit_simplex

@@ -5,9 +5,9 @@ import polars as pl
 import pytest
 
 from miscal.base.errors import InputError
-from miscal.data.encoders import encoder_from_state
-from miscal.data.readers import read_triples, reread
+from miscal.data.encoders.texts import encoder_from_state
 from miscal.data.readers.new_rows import read_inputs
+from miscal.data.readers.read import read_triples, reread
 
 N = 240
 RNG = np.random.default_rng(8)

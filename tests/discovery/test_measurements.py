@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from miscal.calibration import metrics
 from miscal.calibration.labelled_rows import LabelledRows
+from miscal.calibration.metrics.smooth import smece
 from miscal.calibration.survey_design import correlation
 from miscal.discovery import measurements
 from miscal.findings.judging import REGIMES
@@ -29,7 +29,7 @@ def test_regimes_agree_with_their_rows():
         assert regime.visible.value == pytest.approx((EXPECTED - F)[rows].mean())
         assert regime.visible.value + regime.hidden.value == pytest.approx(regime.residual.value)
         assert regime.residual.interval[0] <= regime.residual.value <= regime.residual.interval[1]
-        assert regime.smece.value == pytest.approx(metrics.smece(Y[rows], F[rows]))
+        assert regime.smece.value == pytest.approx(smece(Y[rows], F[rows]))
 
 
 def test_an_empty_regime_is_null_not_zero():
@@ -52,7 +52,7 @@ def test_the_gap_of_a_regime_of_few_rows_is_measured_only_if_asked(rows):
     whole = measurements.global_numbers(ROWS, seed=0)
     assert measurements.gap(ROWS, regime, seed=0, whole=whole, regimes=()).value is None
     asked = measurements.gap(ROWS, regime, seed=0, min_rows=rows, whole=whole, regimes=())
-    assert asked.value == pytest.approx(metrics.smece(Y[few], F[few]) - metrics.smece(Y, F))
+    assert asked.value == pytest.approx(smece(Y[few], F[few]) - smece(Y, F))
     assert asked.interval[0] <= asked.value <= asked.interval[1]
     assert measurements.gap(ROWS, regime, seed=0, min_rows=rows + 1, whole=whole, regimes=()).value is None
 

@@ -139,9 +139,10 @@ def test_where_nothing_is_hidden_samples_claim_nothing():
 ON_DISK = """
 import resource, sys
 import numpy as np
-from miscal.data.readers import mapped, read_triples
+from miscal.data.readers import mapped
+from miscal.data.readers.read import read_triples
 from miscal.discovery.estimating import fit_rows
-from miscal.findings import contents_of
+from miscal.findings.judging import contents_of
 from miscal.findings.ledger import clusters
 
 # as if the inputs, of 400 MB, were many times larger

@@ -9,7 +9,7 @@ from miscal.discovery.discover import discover
 from miscal.discovery.summarise import gated_regimes
 from miscal.discovery.summary import Regime, SmoothEce
 from miscal.evidence.certificates import Certificate
-from miscal.evidence.limits import Bound
+from miscal.evidence.limits.agreement import Bound
 from miscal.findings.conditions import Trend
 from miscal.findings.judging import Confirmed
 from miscal.findings.ledger.sizes import fate_of

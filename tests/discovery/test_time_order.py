@@ -8,7 +8,7 @@ from scipy.special import expit, logit
 
 from miscal.base.errors import InputError
 from miscal.base.folds import BLOCKS, time_blocks
-from miscal.data.readers import read_triples
+from miscal.data.readers.read import read_triples
 from miscal.data.triples import Triples, check_time
 from miscal.discovery.discover import discover
 from miscal.discovery.estimating import fit_rows, prepare

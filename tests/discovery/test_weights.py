@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from miscal.base.errors import InputError
-from miscal.calibration.metrics import smece
-from miscal.data.readers import read_triples, reread
+from miscal.calibration.metrics.smooth import smece
+from miscal.data.readers.read import read_triples, reread
 from miscal.data.triples import Triples
 from miscal.discovery.discover import discover
 

@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 from miscal.base.errors import InputError
-from miscal.data.readers import read_triples
 from miscal.data.readers.new_rows import read_inputs
+from miscal.data.readers.read import read_triples
 from miscal.data.splits import kept_together
 from miscal.discovery.discover import discover
 from miscal.estimators.field import MiscalibrationField

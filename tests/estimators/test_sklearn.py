@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from miscal.base.errors import InputError
-from miscal.calibration.metrics import log_loss
+from miscal.calibration.metrics.scores import log_loss
 from miscal.estimators.field import MiscalibrationField
 
 

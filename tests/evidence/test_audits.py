@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 
 from miscal.base.errors import InputError
-from miscal.calibration.metrics import brier, smece, worst_slice
+from miscal.calibration.metrics.gap import worst_slice
+from miscal.calibration.metrics.scores import brier
+from miscal.calibration.metrics.smooth import smece
 from miscal.evidence.power import threshold_sensitivity
 from miscal.evidence.settings import EVIDENCE_DEFAULTS
 from miscal.evidence.stability import bernoulli_outcomes, null_audit, permuted_outcomes, seed_stability, slice_bootstrap

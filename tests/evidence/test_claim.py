@@ -9,7 +9,7 @@ from scipy.optimize import brentq
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.evidence.certificates import Certificate, certificate
 from miscal.evidence.conditional import outcome_given_confidence
-from miscal.evidence.limits import Bound
+from miscal.evidence.limits.agreement import Bound
 from miscal.evidence.settings import EvidenceSettings
 
 

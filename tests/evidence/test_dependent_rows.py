@@ -13,7 +13,8 @@ from miscal.evidence.limits.agreement import agreement_limit, count_p_value, dep
 from miscal.evidence.settings import EvidenceSettings
 from miscal.evidence.stability import slice_bootstrap
 from miscal.findings.judging import judge
-from miscal.findings.ledger import find, named_groups
+from miscal.findings.ledger.groups import named_groups
+from miscal.findings.ledger.ledger import find
 from miscal.findings.ledger.sizes import hidden_interval
 
 FEW = EvidenceSettings(n_draws=199)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.evidence.limits import NOTHING_CLAIMED, agreement_bound, covariance_bound
+from miscal.evidence.limits.agreement import NOTHING_CLAIMED, agreement_bound
+from miscal.evidence.limits.covariance import covariance_bound
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
 
 

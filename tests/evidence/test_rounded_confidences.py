@@ -5,8 +5,9 @@ import pytest
 
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.evidence.conditional import permutation_p_value, rare_values_warning, strata
-from miscal.findings.ledger import find, named_groups
 from miscal.findings.ledger.exact import cut_into_strata
+from miscal.findings.ledger.groups import named_groups
+from miscal.findings.ledger.ledger import find
 
 
 def stated(n, values, seed=0):

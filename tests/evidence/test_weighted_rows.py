@@ -12,10 +12,11 @@ from miscal.evidence.limits.agreement import WorstCase, agreement_bound, weighte
 from miscal.evidence.limits.covariance import counted, weigh
 from miscal.evidence.settings import EvidenceSettings
 from miscal.findings.judging import judge
-from miscal.findings.ledger import LEDGER_DEFAULTS, find, named_groups
 from miscal.findings.ledger.blocks import RowTable
-from miscal.findings.ledger.ledger import odds_ratio
+from miscal.findings.ledger.groups import named_groups
+from miscal.findings.ledger.ledger import find, odds_ratio
 from miscal.findings.ledger.scan import _Scan
+from miscal.findings.ledger.settings import LEDGER_DEFAULTS
 from miscal.findings.ledger.sizes import hidden_interval
 
 FEW = EvidenceSettings(n_draws=199)

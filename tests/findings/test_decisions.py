@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 
 from miscal.base.errors import InputError
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.metrics import MIN_SLICE_ROWS, net_benefit, threshold_grid
+from miscal.calibration.metrics.decisions import net_benefit, threshold_grid
+from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
 from miscal.findings.decisions import Thresholds, decide, promise
-from miscal.findings.ledger import find, named_groups
+from miscal.findings.ledger.groups import named_groups
+from miscal.findings.ledger.ledger import find
 
 N = 600
 

@@ -13,9 +13,9 @@ from miscal.calibration.labelled_rows import LabelledRows
 from miscal.data.triples import Triples
 from miscal.estimators.estimate import regimes_of
 from miscal.evidence.conditional import outcome_given_confidence, strata
-from miscal.findings import contents_of, enrichment, judge_regimes
+from miscal.findings import enrichment
 from miscal.findings.enrichment import Column, Label, encode, enrich, keywords, odds_ratio
-from miscal.findings.judging import Confirmed, _shuffled, hidden_residual, judge
+from miscal.findings.judging import Confirmed, _shuffled, contents_of, hidden_residual, judge, judge_regimes
 from miscal.findings.residuals import SETTINGS, proportion_residual
 
 

@@ -9,8 +9,7 @@ from scipy.stats import binomtest
 
 from miscal.base.document import MeasureAgainstNull
 from miscal.estimators.estimate import regimes_of
-from miscal.findings import EPSILON, binomial_residual
-from miscal.findings.residuals import holm
+from miscal.findings.residuals import EPSILON, binomial_residual, holm
 
 FIELD = arrays(float, st.integers(1, 40), elements=st.floats(-1, 1))
 

@@ -20,10 +20,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from miscal.base.errors import InputError
-from miscal.calibration import metrics
 from miscal.calibration.calibrators import CALIBRATORS
+from miscal.calibration.metrics.checked_rows import check_rows
+from miscal.calibration.metrics.curve import reliability_curve
+from miscal.calibration.metrics.gap import measure_gap, worst_slice
+from miscal.calibration.metrics.inference import measure_ece, measure_smece
+from miscal.calibration.metrics.registry import METRICS as EVERY
+from miscal.calibration.metrics.scores import brier, ece, log_loss
+from miscal.calibration.metrics.smooth import smece
 from miscal.cli import main
-from miscal.data.readers import read_triples
+from miscal.data.readers.read import read_triples
 from miscal.data.triples import Triples
 from miscal.discovery.saved_model import SavedModel
 from miscal.estimators.field import MiscalibrationField
@@ -51,18 +57,16 @@ def as_table(X, y, f):
 REGIME = np.where(np.arange(N) % 3 == 0, "over", "good").astype(object)
 FEW = {"n_draws": 20}
 METRICS = {
-    "smece": metrics.smece,
-    "ece": metrics.ece,
-    "brier": metrics.brier,
-    "log_loss": metrics.log_loss,
-    "reliability_curve": metrics.reliability_curve,
-    "smece_bootstrap": lambda y, f: metrics.smece_bootstrap(y, f, **FEW),
-    "smece_interval": lambda y, f: metrics.smece_interval(y, f, **FEW),
-    "measure_smece": lambda y, f: metrics.measure_smece(y, f, **FEW),
-    "measure_ece": lambda y, f: metrics.measure_ece(y, f, **FEW),
-    "measure_gap": lambda y, f: metrics.measure_gap(y, f, REGIME[: len(y)], **FEW),
-    "worst_slice": lambda y, f: metrics.worst_slice(y, f, REGIME[: len(y)]),
-    "global_scores": lambda y, f: metrics.global_scores(y, f, **FEW),
+    "smece": smece,
+    "ece": ece,
+    "brier": brier,
+    "log_loss": log_loss,
+    "reliability_curve": reliability_curve,
+    "measure_smece": lambda y, f: measure_smece(y, f, **FEW),
+    "measure_ece": lambda y, f: measure_ece(y, f, **FEW),
+    "measure_gap": lambda y, f: measure_gap(y, f, REGIME[: len(y)], **FEW),
+    "worst_slice": lambda y, f: worst_slice(y, f, REGIME[: len(y)]),
+    "all metrics": lambda y, f: {name: one.estimate_of(check_rows(y, f), 20, 0) for name, one in EVERY.items()},
 }
 WITHOUT_X = METRICS | {f"{name}.fit": lambda y, f, kind=kind: kind().fit(y, f) for name, kind in CALIBRATORS.items()}
 
@@ -381,7 +385,7 @@ def test_the_order_of_rows_is_no_matter(name, pairs, random):
 
     def call(at):
         if name == "worst_slice":
-            return metrics.worst_slice(y[at], f[at], REGIME[: len(y)][at], min_rows=1)
+            return worst_slice(y[at], f[at], REGIME[: len(y)][at], min_rows=1)
         return METRICS[name](y[at], f[at])
 
     for one, other in zip(numbers_in(call(np.arange(len(y)))), numbers_in(call(np.array(order))), strict=True):
@@ -392,9 +396,9 @@ def test_the_order_of_rows_is_no_matter(name, pairs, random):
 @pytest.mark.parametrize("confidence", [0.0, 0.3, 1.0])
 def test_constant_rows_have_their_exact_error(outcome, confidence):
     y, f = np.full(50, outcome), np.full(50, confidence)
-    assert metrics.smece(y, f) == pytest.approx(abs(outcome - confidence), abs=1e-6)
-    assert metrics.ece(y, f) == pytest.approx(abs(outcome - confidence), abs=1e-12)
-    assert metrics.brier(y, f) == pytest.approx((outcome - confidence) ** 2, abs=1e-12)
+    assert smece(y, f) == pytest.approx(abs(outcome - confidence), abs=1e-6)
+    assert ece(y, f) == pytest.approx(abs(outcome - confidence), abs=1e-12)
+    assert brier(y, f) == pytest.approx((outcome - confidence) ** 2, abs=1e-12)
 
 
 @pytest.mark.parametrize("outcome", [0, 1])

@@ -15,7 +15,7 @@ import pytest
 import zstandard
 
 from miscal.base.errors import FileError
-from miscal.data.readers import read_triples
+from miscal.data.readers.read import read_triples
 
 from ..data.importers.written import archive, header
 
@@ -26,8 +26,8 @@ UNDER_LIMIT = """
 import json, resource, sys
 import polars, numpy
 from miscal.base.errors import MiscalError
-from miscal.data.importers import read_log
-from miscal.data.readers import read_triples
+from miscal.data.importers.imported import read_log
+from miscal.data.readers.read import read_triples
 
 kind, path = sys.argv[1], sys.argv[2]
 pages = int(open("/proc/self/statm").read().split()[0])

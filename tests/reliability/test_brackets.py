@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from miscal.base.frames import read_parquet, scan_parquet
-from miscal.data.readers import read_triples
+from miscal.data.readers.read import read_triples
 from miscal.discovery.discover import discover
 from miscal.discovery.run import read_run
 from miscal.report import write_run

@@ -16,8 +16,8 @@ from safetensors.numpy import save_file
 
 from miscal.base.errors import MiscalError
 from miscal.base.files import replace_file
-from miscal.data.importers import read_log
-from miscal.data.readers import read_triples
+from miscal.data.importers.imported import read_log
+from miscal.data.readers.read import read_triples
 from miscal.discovery.run import read_run
 from miscal.discovery.run_folder import seal
 from miscal.discovery.saved_model import load_model

@@ -18,7 +18,7 @@ import polars as pl
 import pytest
 
 import miscal
-from miscal.data.importers import read_log
+from miscal.data.importers.imported import read_log
 from miscal.scoring import FakeModel
 from miscal.scoring.folder import score_folder
 from miscal.scoring.scorer import as_items

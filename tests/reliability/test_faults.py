@@ -21,7 +21,7 @@ from miscal.base.files import replace_file
 from miscal.base.folders import CellStore
 from miscal.cli import main
 from miscal.cli.exit_status import guarded
-from miscal.data.importers import import_log
+from miscal.data.importers.imported import check_out, read_log
 from miscal.data.writing import write_table
 from miscal.discovery.run import read_run
 from miscal.discovery.run_folder import check_seal, run_folder, seal
@@ -42,6 +42,13 @@ from ..study import toys
 from ..study.conftest import data, entry  # noqa: F401 - a fixture
 from ..study.test_run import read_tables, toy, untimed  # noqa: F401 - a fixture
 from .disk import Disk, failing
+
+
+def import_log(tool, path, out, *, overwrite=False):
+    """Import logs as the command does."""
+    check_out(out, overwrite=overwrite)
+    return read_log(tool, path).write(out, overwrite=overwrite)
+
 
 pytestmark = pytest.mark.whole
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from miscal.base.errors import InputError, MiscalError
 from miscal.cli import main
 from miscal.data.encoders.texts import TextTfidfSvd
-from miscal.data.readers import read_triples
+from miscal.data.readers.read import read_triples
 from miscal.data.writing import defused, write_table
 from miscal.discovery.discover import discover
 from miscal.report import write_run

@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 
 PAPER = """
 import sys
-from miscal.data.readers import read_triples
+from miscal.data.readers.read import read_triples
 from miscal.discovery.discover import discover
 from miscal.report import write_run
 

@@ -21,13 +21,13 @@ from miscal.base.errors import InputError, MiscalError, MismatchError
 from miscal.cli import main
 from miscal.cli.app import build
 from miscal.data.columns import Columns
-from miscal.data.readers import open_table
 from miscal.data.readers.names import columns_of
+from miscal.data.readers.pieces import open_table
 from miscal.data.triples import Triples
 from miscal.discovery import layout
 from miscal.discovery.run import GivenRows, RunContent
 from miscal.findings.conditions import Frame
-from miscal.findings.ledger import with_features
+from miscal.findings.ledger.frames import with_features
 from miscal.report.brief import brief_lines, brief_markdown
 from miscal.runs.discover import read_rows
 from miscal.runs.given import put_together

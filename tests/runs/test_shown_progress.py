@@ -10,7 +10,7 @@ import pytest
 
 import miscal
 from miscal.base.progress import progress_to, with_progress
-from miscal.data.encoders import TextSentenceTransformer
+from miscal.data.encoders.texts import TextSentenceTransformer
 from miscal.discovery.progress import Progress
 from miscal.runs.shown_progress import stages, steps
 

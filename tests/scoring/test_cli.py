@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from miscal.cli import main
-from miscal.data.readers import read_triples
+from miscal.data.readers.read import read_triples
 from miscal.scoring.command import ScoringSummary
 
 from ..cli.conftest import start

@@ -7,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from miscal.base.errors import FileError, InputError
-from miscal.scoring import FakeModel, Question, demo
+from miscal.scoring import demo
 from miscal.scoring.model_source import packaged_smollm2
-from miscal.scoring.scorer import as_items, evaluate_items, judge
 
 
 @pytest.fixture(scope="module")
@@ -49,20 +48,6 @@ def test_triples_and_questions(table):
     assert np.unique(triples.X, axis=0).shape[0] > 0.99 * len(table)
     assert demo.candidate_form() in ("letter", "text", "text_per_token", "text_per_byte")
     assert questions[7].choices == tuple(table["choices"][7])
-
-
-def test_packing_keeps_every_row(tmp_path, monkeypatch):
-    asked = [Question(f"q{k}", f"Number {k}?", ("a", "b"), k % 2, {"domain": "d"}) for k in range(20)]
-    items = as_items(asked)
-    scored, hidden = judge(items, evaluate_items(FakeModel(), items))
-    packed, kept = demo.pack(scored.table(), hidden, dimensions=5)
-    demo.write(packed, tmp_path / "demo.parquet", form="letter", kept=kept)
-    monkeypatch.setattr(demo, "path", lambda: tmp_path / "demo.parquet")
-    triples = demo.load()
-    assert triples.X.shape == (20, 5)
-    assert demo.questions() == asked
-    assert demo.candidate_form() == "letter"
-    np.testing.assert_allclose(triples.confidence, [result.confidence for result in scored.outcomes], atol=1e-6)
 
 
 @settings(max_examples=30)

@@ -10,7 +10,7 @@ from safetensors.numpy import load_file
 
 from miscal.base.errors import MismatchError
 from miscal.base.workers import Processes
-from miscal.data.readers import read_triples
+from miscal.data.readers.read import read_triples
 from miscal.scoring import FakeModel, Question
 from miscal.scoring.folder import score_folder
 from miscal.scoring.scorer import as_items, score

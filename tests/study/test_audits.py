@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from miscal.calibration.metrics import worst_slice
+from miscal.calibration.metrics.gap import worst_slice
 from miscal.data.splits import permuted_split
 from miscal.data.triples import Triples
 from miscal.discovery.discover import discover

@@ -6,7 +6,7 @@ from itertools import product
 import polars as pl
 import pytest
 
-from miscal.study.pages import write_pages
+from miscal.study.pages.write import write_pages
 from miscal.study.verdict import headline_of, study_lines
 from miscal.study.vocabulary import ANSWERS, EVENTS
 

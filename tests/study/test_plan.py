@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from miscal.base.errors import FileError, InputError
-from miscal.data.readers import read_triples
+from miscal.data.readers.read import read_triples
 from miscal.scoring.command import run as score
 from miscal.scoring.model_source import BASE_MODELS
 from miscal.study import read_plan

@@ -12,7 +12,7 @@ from baselines.choosing import BASES, best, fit_base, held_out
 from baselines.protocol import Baseline, Floats
 from baselines.views import fit_view
 from miscal.calibration.calibrators import LOGIT_CLIP
-from miscal.calibration.metrics import log_losses
+from miscal.calibration.metrics.scores import log_losses
 from miscal.data.triples import Triples
 
 COMPONENTS = (32, 64)

@@ -12,7 +12,7 @@ from baselines.choosing import BASES, best, fit_base, held_out
 from baselines.protocol import Baseline, Floats
 from baselines.views import fit_view
 from miscal.calibration.calibrators import logit
-from miscal.calibration.metrics import log_losses
+from miscal.calibration.metrics.scores import log_losses
 from miscal.data.triples import Triples
 
 _EDGE = 0.01  # as in smoothing: how close to 0 and 1 an additive correction may come

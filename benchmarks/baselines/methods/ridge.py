@@ -10,7 +10,7 @@ from baselines.choosing import base_offset, best, fit_base, held_out, make_folds
 from baselines.protocol import Baseline, Floats
 from baselines.views import fit_view
 from miscal.calibration.calibrators import logit
-from miscal.calibration.metrics import log_losses
+from miscal.calibration.metrics.scores import log_losses
 from miscal.data.triples import Triples
 from miscal.estimators.auto.ridge import RidgeFits
 

@@ -12,7 +12,7 @@ from baselines.choosing import BASES, base_offset, best, fit_base, held_out, mak
 from baselines.protocol import Baseline, Floats
 from baselines.views import fit_view
 from miscal.calibration.calibrators import logit
-from miscal.calibration.metrics import log_losses
+from miscal.calibration.metrics.scores import log_losses
 from miscal.data.triples import Triples
 
 N_SLICES = (4, 8, 16, 32, 64)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from baselines.choosing import BASES, best, fit_base, held_out
 from baselines.protocol import Baseline, Floats
-from miscal.calibration.metrics import log_losses
+from miscal.calibration.metrics.scores import log_losses
 from miscal.data.triples import Triples
 from miscal.estimators.kernel import median_distance, smooth
 from miscal.estimators.paper.readout import range_aware

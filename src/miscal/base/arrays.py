@@ -228,14 +228,12 @@ def dense_rank(series: pl.Series) -> pl.Series:
     return series.cast(pl.Enum(series.unique().drop_nulls().sort())).to_physical().cast(pl.Int64) + 1
 
 
-def without_column(table: Any, column: Any, *, name: str = "X") -> tuple[Any, Any]:
+def without_column(table: Any, column: Any) -> tuple[Any, Any]:
     """Take a column out of a table: a frame's by its name, an array's by its place.
 
     Parameters
     ----------
     table : frame, or array-like of shape (n, d)
-    name : str, default "X"
-        What messages call the table.
 
     Returns
     -------
@@ -252,12 +250,12 @@ def without_column(table: Any, column: Any, *, name: str = "X") -> tuple[Any, An
         frame = nw.from_native(without_batches(table))
         if column not in frame.columns:
             hint = did_you_mean(column, frame.columns)
-            raise InputError(f"{name} has no column {column!r}; it has {value_list(frame.columns)}{hint}")
+            raise InputError(f"X has no column {column!r}; it has {value_list(frame.columns)}{hint}")
         return frame.drop(column).to_native(), frame[column].to_native()
     array = np.asarray(table)
     if array.ndim != 2 or not isinstance(column, (int, np.integer)) or not -array.shape[1] <= column < array.shape[1]:
         raise InputError(
-            f"{name} is an array of shape {array.shape}, whose columns are named by their place; got {column!r}"
+            f"X is an array of shape {array.shape}, whose columns are named by their place; got {column!r}"
         )
     return np.delete(array, column, axis=1), array[:, column]
 

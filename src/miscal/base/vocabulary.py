@@ -116,9 +116,9 @@ class Vocabulary:
         """Say where the outcome is 1: "the test rows are right", "in the test rows the event happens"."""
         return self.in_group.format(rows=rows, are="is" if one else "are")
 
-    def of_rows(self, rows: str, *, one: bool = False) -> str:
+    def of_rows(self, rows: str) -> str:
         """Say so within a sentence, after "how often": "a group is right", "the event happens in a group"."""
-        return self.of_group.format(rows=rows, are="is" if one else "are")
+        return self.of_group.format(rows=rows)
 
     def equal_rows(self, which: str = "") -> str:
         """Return what groups are compared with: "rows of equal confidence", or of equal "corrected confidence"."""
@@ -210,7 +210,7 @@ _ANSWERS = Vocabulary(
     subject="the model is",
     predicate="right",
     in_group="{rows} {are} right",
-    of_group="{rows} {are} right",
+    of_group="{rows} are right",
     label="right",
     promise="On {rows} the model says {probability} and is right {rate} of the time ({n} rows).",
     elsewhere="On {rows} it is right {rate} of the time, at equal confidence elsewhere {expected} ({n} rows).",
@@ -367,7 +367,7 @@ _JUDGES = Vocabulary(
     subject="answers are",
     predicate="approved",
     in_group="{rows} {are} approved",
-    of_group="{rows} {are} approved",
+    of_group="{rows} are approved",
     label="approved",
     promise="On {rows} the judge says {probability}, and people approve {rate} ({n} rows).",
     elsewhere="On {rows} people approve {rate}, at equal judge score elsewhere {expected} ({n} rows).",

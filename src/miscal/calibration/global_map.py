@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from miscal.calibration.calibrators import CALIBRATORS, Calibrator, logit
-from miscal.calibration.metrics import log_losses
+from miscal.calibration.metrics.scores import log_losses
 
 Array = NDArray[np.floating]
 

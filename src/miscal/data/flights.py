@@ -36,6 +36,6 @@ def load(seed: int = 0) -> Triples:
     >>> len(flights), flights.kind, len(set(flights.group))
     (10000, 'event', 91)
     """
-    from miscal.data.readers import read_triples
+    from miscal.data.readers.read import read_triples
 
     return read_triples(path(), **COLUMNS, seed=seed)

@@ -16,7 +16,7 @@ from miscal.base.errors import InputError
 from miscal.base.number_wording import percent
 from miscal.base.threads import global_random_kept, one_thread
 from miscal.base.vocabulary import vocabulary
-from miscal.calibration.metrics import MIN_SLICE_ROWS
+from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
 from miscal.calibration.survey_design import average
 from miscal.data.splits import sample_size
 from miscal.data.triples import Triples
@@ -33,8 +33,8 @@ from miscal.discovery.summary_parts import Answer
 from miscal.discovery.tables import columns_table, field_table, findings_table
 from miscal.estimators.estimate import regimes_of
 from miscal.estimators.registry import estimator_class, make_estimator, uses_device
-from miscal.findings import default_epsilon
 from miscal.findings.decisions import Thresholds
+from miscal.findings.residuals import default_epsilon
 
 QUICK = "quick: no field was learned; without quick there are regimes of a field, and the full correction"
 """What a run without a field leaves out, and how to have it."""

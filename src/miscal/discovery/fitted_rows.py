@@ -20,7 +20,7 @@ from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.honest import ChangedRows
 
 if TYPE_CHECKING:
-    from miscal.findings.ledger import Ledger
+    from miscal.findings.ledger.ledger import Ledger
 
 
 Evidence = Literal["all", "test", "time"]

@@ -38,7 +38,7 @@ from miscal.base.threads import global_random_kept, one_thread
 from miscal.data.triples import Triples
 from miscal.discovery.summary import MapInfo
 from miscal.findings.enrichment import written_date
-from miscal.findings.ledger import with_features
+from miscal.findings.ledger.frames import with_features
 
 if TYPE_CHECKING:
     from miscal.discovery.fitted_rows import FittedRows

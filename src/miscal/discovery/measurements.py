@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from miscal.base.document import Measure, interval, number
 from miscal.base.folds import PERIODS, period_starts
-from miscal.calibration import metrics
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.metrics.curve import curve_of
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS, gap_of, slice_number
 from miscal.calibration.metrics.inference import DRAWS, smece_of
+from miscal.calibration.metrics.registry import METRICS, correction_metrics
 from miscal.calibration.metrics.scores import log_losses, mean_of_values, squared_errors
 from miscal.calibration.survey_design import average, correlation, spread
 from miscal.data.triples import FoundUnits
@@ -44,9 +44,8 @@ from miscal.discovery.summary import (
 )
 from miscal.discovery.summary_parts import CurveNumbers, CurvePair, Score
 from miscal.evidence.settings import SIGNIFICANCE
-from miscal.findings import Judged, judge_regimes
 from miscal.findings.enrichment import written_date
-from miscal.findings.judging import REGIMES
+from miscal.findings.judging import REGIMES, Judged, judge_regimes
 from miscal.findings.ledger.sizes import hidden_size, residual_size
 
 BINS, BINS_OF_FINDINGS = 15, 8
@@ -76,10 +75,10 @@ def global_numbers(rows: LabelledRows, everyone: LabelledRows | None = None, *, 
 
     `everyone`: all rows, where others do not evaluated.
     """
-    of = dict.fromkeys(metrics.METRICS, rows)
+    of = dict.fromkeys(METRICS, rows)
     if everyone is not None:
         of |= dict.fromkeys(("accuracy", "confidence"), everyone)
-    scores = {name: metric.estimate_of(of[name], DRAWS, seed) for name, metric in metrics.METRICS.items()}
+    scores = {name: metric.estimate_of(of[name], DRAWS, seed) for name, metric in METRICS.items()}
     return Global(**{name: _stored(score, Global.kind(name)) for name, score in scores.items()})
 
 
@@ -201,7 +200,7 @@ def comparison(rows: LabelledRows, predictions: Mapping[str, np.ndarray], regime
 
 def score(rows: LabelledRows) -> Score:
     """Score the confidences of some rows."""
-    values = {metric.name: metric.value_of(rows) if len(rows) else None for metric in metrics.correction_metrics()}
+    values = {metric.name: metric.value_of(rows) if len(rows) else None for metric in correction_metrics()}
     return Score(n=len(rows), **values)
 
 

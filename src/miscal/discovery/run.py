@@ -11,10 +11,11 @@ import polars as pl
 
 from miscal.base.arrays import column_of
 from miscal.base.errors import MismatchError
-from miscal.data.readers import Table, open_table, reread
 from miscal.data.readers.in_memory import accepts, collected
+from miscal.data.readers.pieces import open_table
 from miscal.data.readers.provenance import EMBEDDINGS_FILE, ROWS_FILE, found_in
-from miscal.data.readers.table import TENSOR, own_parquet
+from miscal.data.readers.read import reread
+from miscal.data.readers.table import TENSOR, Table, own_parquet
 from miscal.data.triples import FoundUnits, Triples
 from miscal.discovery.fitted_rows import TEST, TIME
 from miscal.discovery.layout import MAP_FILE, Picture
@@ -23,7 +24,7 @@ from miscal.discovery.saved_model import SavedModel, load_clusters, load_model, 
 from miscal.discovery.summary import Summary, read_summary
 from miscal.discovery.tables import Tables, by_column, class_findings_table, classes_table, columns_table, tables_of
 from miscal.findings.input_clusters import InputClusters
-from miscal.findings.ledger import ColumnValue
+from miscal.findings.ledger.values import ColumnValue
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,10 +15,11 @@ from miscal.base.errors import InputError
 from miscal.base.folders import load_state, rebuilding, save_state
 from miscal.base.frames import FrameKind
 from miscal.base.vocabulary import ANSWER, Kind, check_kind
-from miscal.data.encoders import Encoder, encoder_from_state
+from miscal.data.encoders.protocol import Encoder
+from miscal.data.encoders.texts import encoder_from_state
 from miscal.data.judged import JudgeScale
-from miscal.data.readers import NewRows, NewSource, open_new_rows
 from miscal.data.readers.class_columns import ModelClasses
+from miscal.data.readers.new_rows import NewRows, NewSource, open_new_rows
 from miscal.estimators.registry import Estimator, SavedEstimator, load_estimator
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ class SavedModel:
         Parameters
         ----------
         source : path or table
-            As for :func:`miscal.data.readers.read_triples`.
+            As for :func:`miscal.data.readers.read.read_triples`.
         **options
             Those of :class:`miscal.data.columns.NewColumns`, but for outcomes.
 
@@ -201,7 +202,7 @@ class SavedModel:
         Parameters
         ----------
         source : path or table
-            As for :func:`miscal.data.readers.read_triples`.
+            As for :func:`miscal.data.readers.read.read_triples`.
         frames : FrameKind, optional
             The kind of frame to return; by default that of `source`.
         **options

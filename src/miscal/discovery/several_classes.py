@@ -20,13 +20,9 @@ from miscal.discovery.fitted_rows import TEST, FittedRows
 from miscal.discovery.summary_parts import ClassEvent, ClassNumbers, Confusion, CurvePair
 from miscal.estimators.simplex.correction import SimplexCorrection, fit_simplex
 from miscal.findings.conditions import Value
-from miscal.findings.ledger import (
-    Finding,
-    Ledger,
-    find,
-    named_groups,
-    with_features,
-)
+from miscal.findings.ledger.frames import with_features
+from miscal.findings.ledger.groups import named_groups
+from miscal.findings.ledger.ledger import Finding, Ledger, find
 
 _FOLDS = 3
 """Folds where other rows are evaluated, and for many values: a fit to a hundred classes takes minutes."""

@@ -39,12 +39,12 @@ from miscal.evidence.certificates import Certificate, certificate, drift, drift_
 from miscal.evidence.conditional import rare_values_warning
 from miscal.evidence.judged_rows import JudgedRows, PassRate, judge_rate, pass_rate
 from miscal.evidence.kernel_score import SmoothedResiduals, smoothed_residuals
-from miscal.evidence.limits import NOTHING_CLAIMED
+from miscal.evidence.limits.agreement import NOTHING_CLAIMED
 from miscal.evidence.power import detectable_places
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
-from miscal.findings import contents_of
 from miscal.findings.conditions import Frame, Value
 from miscal.findings.decisions import Thresholds, decide
+from miscal.findings.judging import contents_of
 from miscal.findings.ledger.frames import frame_of_rows
 
 _MUCH_WEIGHT = 0.05

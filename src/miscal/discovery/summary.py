@@ -19,10 +19,10 @@ from miscal.data.column_reading import ColumnReading
 from miscal.data.triples import UnitSource
 from miscal.discovery.summary_parts import Answer, ClassNumbers, CurvePair, JudgeNumbers, PlainFacts, Score
 from miscal.evidence.certificates import Certificate
-from miscal.findings import Confirmed
 from miscal.findings.decisions import Decision
 from miscal.findings.enrichment import Enriched
-from miscal.findings.ledger import Finding, FindingsMethod
+from miscal.findings.judging import Confirmed
+from miscal.findings.ledger.ledger import Finding, FindingsMethod
 
 SCHEMA_VERSION = 8
 """Version of the layout of ``summary.json``; raised whenever a key changes its meaning, is removed, or is

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import ConfigDict, FiniteFloat, NonNegativeInt
 
 from miscal.base.document import Document, Measure, Number, Part, Probability, Share, Text
-from miscal.findings.ledger import Finding
+from miscal.findings.ledger.ledger import Finding
 
 
 class Score(Part):

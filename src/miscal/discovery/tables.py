@@ -19,7 +19,8 @@ from miscal.base.vocabulary import ANSWER, Kind
 from miscal.discovery.fitted_rows import FittedRows
 from miscal.discovery.summary_parts import ClassNumbers
 from miscal.findings.decisions import Decision
-from miscal.findings.ledger import ColumnValue, Finding
+from miscal.findings.ledger.ledger import Finding
+from miscal.findings.ledger.values import ColumnValue
 
 _SIZES = ("residual", "hidden", "conditional", "after")
 SIZES = ("residual", "hidden", "after", "conditional")

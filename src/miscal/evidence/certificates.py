@@ -57,7 +57,8 @@ from miscal.base.vocabulary import ANSWER, Kind, vocabulary
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.evidence.blocks import needed, rank_among_draws, together
 from miscal.evidence.conditional import strata
-from miscal.evidence.limits import Bound, agreement_bound, covariance_bound
+from miscal.evidence.limits.agreement import Bound, agreement_bound
+from miscal.evidence.limits.covariance import covariance_bound
 from miscal.evidence.power import Design, DetectablePlace, detectable_size
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE, EvidenceSettings
 

@@ -428,7 +428,6 @@ def round_numbers(confidence: NDArray[np.float64]) -> NDArray[np.bool_]:
 def rare_values_warning(
     confidence: NDArray[np.float64],
     block: NDArray[np.int64] | None = None,
-    settings: EvidenceSettings = EVIDENCE_DEFAULTS,
     *,
     kind: Kind = ANSWER,
 ) -> str | None:
@@ -453,7 +452,7 @@ def rare_values_warning(
         return None
     parts = [np.arange(len(confidence))] if block is None else in_turn(block)
     alone = sum(int(np.sum(np.unique(confidence[part], return_counts=True)[1] == 1)) for part in parts)
-    if alone <= settings.lone_share * len(confidence):
+    if alone <= EVIDENCE_DEFAULTS.lone_share * len(confidence):
         return None
     words = vocabulary(kind)
     where = "" if block is None else " in the block of rows that they are tested in"

@@ -38,7 +38,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv, ndtri
+from scipy.special import betaincinv
 
 from miscal.base.arrays import numeric, row_list
 from miscal.base.checks import check_confidence, check_correct, check_lengths, check_weight
@@ -57,9 +57,6 @@ FEWEST_CLUSTERS = 10
 """Clusters of equal weight that labelled rows must be worth: the spread between fewer is hardly known. A row by itself
 is a cluster."""
 
-Z = float(ndtri((1 + CONFIDENCE_LEVEL) / 2))
-"""Normal quantile of two-sided intervals."""
-
 
 @dataclass(frozen=True)
 class PassRate:
@@ -71,23 +68,19 @@ class PassRate:
         None where no row is labelled.
     low, high : float in [0, 1], or None
         Interval at 95 %; None where `lacking` says what is missing.
-    standard_error : float >= 0, or None
-        Half the width of the interval over 1.96. (The plug-in value would be 0 where all verdicts agree.)
     n_labelled, n : int
         Rows with a verdict, and all rows.
-    lacking : {"labels", "clusters", "signal"} or None
+    lacking : {"labels", "clusters"} or None
         Why there is no interval: fewer than 20 labelled rows; these in fewer than 10 clusters, or with weights so
-        unequal that they are worth no more; or a judge that is no better than chance, by a method that divides by how
-        much better it is.
+        unequal that they are worth no more.
     """
 
     estimate: float | None
     low: float | None
     high: float | None
-    standard_error: float | None
     n_labelled: int
     n: int
-    lacking: Literal["labels", "clusters", "signal"] | None = None
+    lacking: Literal["labels", "clusters"] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,12 +255,10 @@ def with_interval(estimate: float, n: float, rows: JudgedRows) -> PassRate:
     30
     """
     low, high = share_interval(estimate, n)
-    return PassRate(estimate, low, high, (high - low) / (2 * Z), int(rows.labelled.sum()), len(rows))
+    return PassRate(estimate, low, high, int(rows.labelled.sum()), len(rows))
 
 
-def without_interval(
-    estimate: float | None, rows: JudgedRows, lacking: Literal["labels", "clusters", "signal"]
-) -> PassRate:
+def without_interval(estimate: float | None, rows: JudgedRows, lacking: Literal["labels", "clusters"]) -> PassRate:
     """State an estimate, if there is one, and why it has no interval.
 
     Examples
@@ -275,7 +266,7 @@ def without_interval(
     >>> without_interval(None, JudgedRows.of([0.5], [None]), "labels").lacking
     'labels'
     """
-    return PassRate(estimate, None, None, None, int(rows.labelled.sum()), len(rows), lacking)
+    return PassRate(estimate, None, None, int(rows.labelled.sum()), len(rows), lacking)
 
 
 _LEAST_LEFT = 0.05
@@ -344,7 +335,7 @@ def _labels(rows: JudgedRows) -> float:
 
 
 def _tuned(rows: JudgedRows) -> tuple[float, float]:
-    """Correct the mean of the verdicts by the predictions, and tell what is left of its variance: 1 where they do not help."""
+    """Correct the mean of the verdicts by the predictions, and tell what share of its variance is left."""
     labelled = rows.labelled
     share = np.where(labelled, rows.inverse, 0.0)
     share /= share.sum()

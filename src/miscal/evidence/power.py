@@ -36,7 +36,8 @@ from scipy.special import ndtr, ndtri
 
 from miscal.base.checks import check_confidence, check_correct, check_weight
 from miscal.base.document import Number, Part, Share
-from miscal.calibration.metrics import MIN_SLICE_ROWS, brier, worst_slice
+from miscal.calibration.metrics.gap import MIN_SLICE_ROWS, worst_slice
+from miscal.calibration.metrics.scores import brier
 from miscal.estimators.auto.clusters import find_centres, nearest
 from miscal.evidence.blocks import spend, surprise_among
 from miscal.evidence.kernel_score import SmoothedResiduals

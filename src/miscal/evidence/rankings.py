@@ -190,9 +190,7 @@ def error_draws(
         yield rng.standard_normal((min(step, n_draws - start), influence.shape[0])) @ influence
 
 
-def simultaneous_margins(
-    influence: Floats, *, n_draws: int = DRAWS, random_state: int | np.random.Generator = 0
-) -> Floats:
+def simultaneous_margins(influence: Floats) -> Floats:
     """Half-widths of intervals that hold for all estimates at once in 95 % of tables.
 
     Takes influence (c, k): as for :func:`standard_errors`. Returns (k,) float64: 0 where all clusters are alike.
@@ -208,8 +206,8 @@ def simultaneous_margins(
     moving = error > 0
     if not moving.any():
         return error
-    rng, own = np.random.default_rng(random_state), error[moving]
-    largest = [np.max(np.abs(drawn) / own, axis=1) for drawn in error_draws(influence[:, moving], n_draws, rng)]
+    rng, own = np.random.default_rng(0), error[moving]
+    largest = [np.max(np.abs(drawn) / own, axis=1) for drawn in error_draws(influence[:, moving], DRAWS, rng)]
     return student(critical_value(largest), clusters) * error
 
 

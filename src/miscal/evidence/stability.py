@@ -2,7 +2,24 @@
 
 Its percentiles show how far the numbers move from sample to sample. They are not confidence intervals of the
 population gap, because the smooth calibration error of resampled rows is biased upwards;
-:func:`miscal.calibration.metrics.measure_gap` gives such an interval.
+:func:`miscal.calibration.metrics.gap.measure_gap` gives such an interval.
+
+Beside them: what the whole pipeline finds where there is nothing to find. A resampler draws outcomes for a world
+without the structure in question; the statistic refits everything on them and measures the result. Three hypotheses,
+kept apart because they differ:
+
+* ``calibrated``: y ~ Bernoulli(f). Nothing is miscalibrated; the whole field is flat.
+* ``visible``: y ~ Bernoulli(g(f)), g an estimate of E[y | f] of any shape, so that a curve which no simple map follows
+  is in the draws too. What a diagram shows is kept; the hidden field is flat.
+* ``permuted``: y permuted among the rows of each learning split, test rows as they are (the paper's audit). The truth
+  is then "base rate - f", which is not flat: it asks whether confidence and inputs tell anything about y.
+
+Rows of a group hang together in the data, and have to in the draws, or these are too quiet and p-values too small. An
+outcome is 1 where a uniform number is below its rate. Each row of a group takes the group's number with one chance, and
+a number of its own otherwise, so that it keeps its rate whatever the other rates are. Two rows that take the group's
+number have the covariance min(p, q) - p q, the largest that their rates allow. The chance is such that the covariances
+of all pairs add up to what the correlation makes of them, as they do where it is estimated. A Gaussian copula would
+need a root for every pair of rates to do the same.
 """
 
 from __future__ import annotations
@@ -17,9 +34,9 @@ from numpy.typing import ArrayLike, NDArray
 from miscal.base.checks import check_confidence, check_correct, check_lengths, check_weight
 from miscal.base.errors import InputError
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.metrics import MIN_SLICE_ROWS, worst_slice
 from miscal.calibration.metrics.checked_rows import check_rows, drawn_counts
 from miscal.calibration.metrics.confidence_cells import ConfidenceCells, merge, simulate, smece_statistic
+from miscal.calibration.metrics.gap import MIN_SLICE_ROWS, worst_slice
 from miscal.calibration.survey_design import SurveyDesign, correlation
 from miscal.evidence.settings import EVIDENCE_DEFAULTS
 

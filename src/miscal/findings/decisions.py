@@ -9,7 +9,7 @@ all thresholds and for both sides (Bonferroni): what is said of one holds howeve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -22,8 +22,8 @@ from miscal.base.errors import InputError
 from miscal.base.number_wording import rate, threshold_text
 from miscal.base.vocabulary import Vocabulary
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
-from miscal.calibration.metrics import MIN_SLICE_ROWS, implied_threshold, net_benefit_gain, threshold_grid
-from miscal.calibration.metrics.decisions import mean_net_benefit
+from miscal.calibration.metrics.decisions import implied_threshold, mean_net_benefit, net_benefit_gain, threshold_grid
+from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
 from miscal.calibration.survey_design import average
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.residuals import holm, proportion_interval, proportion_residual
@@ -73,7 +73,7 @@ class Promise(Part):
 
 
 class NetBenefit(Part):
-    """Net benefit of a threshold (:func:`miscal.calibration.metrics.net_benefit`), in right actions per row.
+    """Net benefit of a threshold (:func:`miscal.calibration.metrics.decisions.net_benefit`), in right actions per row.
 
     `before, after`: by the confidences as given, and by the corrected ones. `all`: of acting on all rows; that of
     acting on none is 0. `gain`: after - before, with its paired 95 % interval.
@@ -192,7 +192,6 @@ def decide(
     corrected: Floats,
     asked: Thresholds | None = None,
     *,
-    at: Mapping[float, Source] | None = None,
     members: Sequence[Mask] = (),
     candidates: int = 0,
     least: float = 0.0,
@@ -201,8 +200,7 @@ def decide(
 
     `rows`: evaluation rows, n of them, at least one. `corrected`, (n,) float64 in [0, 1]: confidences corrected by fits
     that have not seen the row's own outcome. `asked`: by default nothing is asked for, and the thresholds are those of
-    :func:`~miscal.calibration.metrics.threshold_grid`. `at`: rising thresholds, and where each comes from; by default
-    those asked for, and a grid in the range of the confidences. `members`: the rows of each finding. `candidates`:
+    :func:`~miscal.calibration.metrics.decisions.threshold_grid`. `members`: the rows of each finding. `candidates`:
     groups among which the findings were chosen. `least`: rows whose confidence the correction changes by less do not
     decide which threshold comes first. Where many confidences lie close to 0 or 1, thresholds among them part rows
     that hardly differ. Returns by rising threshold.
@@ -216,7 +214,7 @@ def decide(
     (100, 0.9, 0.5, True, 0)
     """
     asked = asked or Thresholds()
-    sources = asked.among(rows.confidence) if at is None else at
+    sources = asked.among(rows.confidence)
     # rows are taken apart some thousand times, so that what is not asked for is left behind
     rows = LabelledRows(rows.correct, rows.confidence, rows.expected, design=rows.design)
     after = replace(rows, confidence=corrected)

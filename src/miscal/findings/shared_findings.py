@@ -19,9 +19,11 @@ from miscal.base.document import Measure
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.findings.conditions import Condition
 from miscal.findings.conditions.condition import numbers_of
-from miscal.findings.ledger import LEDGER_DEFAULTS, Groups, LedgerSettings, named_groups, value_cells
 from miscal.findings.ledger.bins import TrendRows
+from miscal.findings.ledger.blocks import value_cells
+from miscal.findings.ledger.groups import Groups, named_groups
 from miscal.findings.ledger.scan import scan
+from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.sizes import TestedGroup
 from miscal.findings.model_tests import ModelEffect, ModelTests
 
@@ -205,9 +207,7 @@ class SharedFinding:
         return self.p_difference_adjusted is not None and self.p_difference_adjusted <= LEDGER_DEFAULTS.significance
 
 
-def find_shared(
-    models: Sequence[ModelAnswers], *, seed: int = 0, settings: LedgerSettings = LEDGER_DEFAULTS
-) -> tuple[SharedFinding, ...]:
+def find_shared(models: Sequence[ModelAnswers], *, seed: int = 0) -> tuple[SharedFinding, ...]:
     """Find the groups in which models err together, and those in which they differ.
 
     `models`: at least one, each with a name of its own. Neither their order nor that of their rows matters. `seed`: of
@@ -227,12 +227,12 @@ def find_shared(
     ('subject = law', 'shared', [True, True, True, True, True, True])
     """
     together = stack(models)
-    own = together.settings(settings)
+    own = together.settings()
     groups = named_groups(together.columns, together.text, own) if len(together.rows) else ()
     if len(groups) == 0:
         return ()
     chosen = scan(together.rows, groups, seed=seed, error=SHARE_OF_SHARED, settings=own).chosen
-    return tuple(_GroupsOfModels(together, groups, own, settings.min_rows, seed).findings(chosen))
+    return tuple(_GroupsOfModels(together, groups, own, LEDGER_DEFAULTS.min_rows, seed).findings(chosen))
 
 
 class _GroupsOfModels:

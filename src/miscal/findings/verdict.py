@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from miscal.base.number_wording import decimal, significant, units_and_rows
-from miscal.findings.ledger import Finding
-from miscal.findings.ledger.ledger import UnitsNeeded
+from miscal.findings.ledger.ledger import Finding, UnitsNeeded
 from miscal.findings.ledger.sizes import NOT_KNOWN
 
 

@@ -119,7 +119,7 @@ def write_report(log: str) -> Path:
     InputError
         If the log is on another machine, or its samples cannot be used.
     """
-    from miscal.data.importers import read_log
+    from miscal.data.importers.imported import read_log
     from miscal.data.importers.imported_rows import COLUMNS
     from miscal.runs.discover import discover
 

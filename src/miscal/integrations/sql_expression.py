@@ -11,7 +11,8 @@ import numpy as np
 from miscal.base.errors import InputError, argument
 from miscal.base.files import check_target, write_new
 from miscal.calibration.calibrators import LOGIT_CLIP
-from miscal.data.encoders.kinds import CategoryColumn, NumberColumn, OrderedColumn
+from miscal.data.encoders.kinds.category import CategoryColumn, OrderedColumn
+from miscal.data.encoders.kinds.number import NumberColumn
 from miscal.data.relations import Dialect, Writer, farthest, odds_of, sigmoid, steps, writer_of
 from miscal.discovery.run import read_run
 from miscal.discovery.saved_model import SavedModel, load_model

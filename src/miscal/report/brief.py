@@ -14,7 +14,7 @@ from miscal.data.column_reading import ColumnReading
 from miscal.discovery.answer import helps, rate_sentence
 from miscal.discovery.summary import Summary
 from miscal.findings.decisions import Promise, ends
-from miscal.findings.ledger import Finding
+from miscal.findings.ledger.ledger import Finding
 from miscal.findings.verdict import fate_words, in_points, interval_of_size, together_words
 from miscal.report.formatting import MINUS
 from miscal.report.groups import Group, all_rows, first_groups
@@ -193,7 +193,6 @@ def _rest(summary: Summary, folder: Path | None, run: str | None) -> Iterable[tu
 MOST_FINDINGS, MOST_CLASSES, MOST_COLUMNS = 5, 3, 20
 """Findings, models of a judge, confusions and classes with findings, and columns that are shown of all."""
 
-Facts = list[tuple[str, str]]
 """What something is about, in a word, and what is said of it."""
 
 

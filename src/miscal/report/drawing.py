@@ -155,7 +155,6 @@ class Chart:
     radius: float = 3.5
     inset: float = 0.0
     style: str = ""
-    gridded: bool = False
     signed: bool = False
 
 
@@ -222,7 +221,9 @@ class LogOddsScale(Scale):
 
     def __call__(self, value: float) -> float:
         """Return the position of a probability, kept inside the range, to a hundredth."""
-        low, high, at = (_logit(one) for one in (self.low, self.high, min(max(value, self.low), self.high)))
+        low, high, at = (
+            math.log(one / (1 - one)) for one in (self.low, self.high, min(max(value, self.low), self.high))
+        )
         return round(self.start + (at - low) / (high - low) * (self.stop - self.start), 2)
 
 
@@ -310,10 +311,6 @@ def _fewer(marks: Sequence[float]) -> list[float]:
 
 def _is_power(mark: float) -> bool:
     return abs(math.log10(mark) - round(math.log10(mark))) < 1e-9
-
-
-def _logit(value: float) -> float:
-    return math.log(value / (1 - value))
 
 
 def shown_first(summary: Summary) -> str:

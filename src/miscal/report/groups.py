@@ -12,7 +12,7 @@ from miscal.base.vocabulary import vocabulary
 from miscal.discovery.answer import group_name, harmed, named_first
 from miscal.discovery.summary import Summary
 from miscal.discovery.summary_parts import CurveNumbers, CurvePair
-from miscal.findings.ledger import Finding
+from miscal.findings.ledger.ledger import Finding
 from miscal.findings.ledger.sizes import NOT_KNOWN, holds_zero
 from miscal.report.drawing import Scale, path, round_ticks
 

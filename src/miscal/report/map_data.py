@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from miscal.base.vocabulary import Vocabulary
 from miscal.discovery.layout import BACK, GAP, shared_beginnings
-from miscal.findings import EPSILON
+from miscal.findings.residuals import EPSILON
 from miscal.report import legend
 from miscal.report.drawing import shade
 from miscal.report.formatting import finite

@@ -115,7 +115,8 @@ def check_settings(settings: DiscoverySettings) -> None:
 
 def read_rows(source: Any, settings: DiscoverySettings, **columns: Any) -> Triples:
     """Read the rows of a run as its method sees them; the columns are those of :func:`miscal.read_triples`."""
-    from miscal.data.readers import naming_alone, read_triples
+    from miscal.data.readers.read import read_triples
+    from miscal.data.readers.roles import naming_alone
     from miscal.estimators.registry import estimator_class
 
     if not estimator_class(settings.estimator).sees_columns:
@@ -140,14 +141,14 @@ def _with_encoder(triples: Triples) -> Triples:
     """Return triples whose model can take new rows: what was made of arrays takes arrays."""
     if triples.encoder is not None:
         return triples
-    from miscal.data.encoders import Embeddings
+    from miscal.data.encoders.protocol import Embeddings
 
     return replace(triples, encoder=Embeddings().fit(triples.X))
 
 
 def _kept(given: Given, triples: Triples) -> GivenRows:
     """Return what a folder must keep of the rows that were in memory."""
-    from miscal.data.readers import open_table
+    from miscal.data.readers.pieces import open_table
     from miscal.data.readers.rows import numbers_or_checked
     from miscal.data.readers.table import read_matrix
     from miscal.discovery.run import GivenRows

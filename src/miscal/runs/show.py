@@ -15,8 +15,7 @@ from miscal.discovery.run import sealed_summary
 from miscal.discovery.run_folder import COLUMNS_FILE
 from miscal.discovery.summary_parts import ClassEvent
 from miscal.discovery.tables import ColumnTable, tables_of
-from miscal.findings.ledger import ColumnValue
-from miscal.findings.ledger.values import EXPLAINED
+from miscal.findings.ledger.values import EXPLAINED, ColumnValue
 from miscal.report.brief import finding_words
 from miscal.report.formatting import MINUS, THIN, bounds, decimals_for, percent, points, ratio
 from miscal.report.texts import begin, clean

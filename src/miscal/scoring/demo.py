@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 
@@ -84,15 +83,13 @@ def candidate_form() -> str:
     return json.loads(pl.read_parquet_metadata(path())["miscal"])["form"]
 
 
-def live(*, limit: int | None = None, on_batch: Callable[[int], None] | None = None) -> Triples:
+def live(*, limit: int | None = None) -> Triples:
     """Ask the model the questions of the packaged demo again and return triples like those of `load`.
 
     Parameters
     ----------
     limit : int, optional
         Ask the first questions only.
-    on_batch : callable, optional
-        Told the number of questions of every batch that is done.
 
     Returns
     -------
@@ -105,7 +102,7 @@ def live(*, limit: int | None = None, on_batch: Callable[[int], None] | None = N
 
     form = candidate_form()
     items = question_items(questions()[:limit], form=form)
-    scored, hidden = judge(items, evaluate_items(as_model(ModelSpec(MODEL)), items, on_batch=on_batch), form)
+    scored, hidden = judge(items, evaluate_items(as_model(ModelSpec(MODEL)), items), form)
     reduced, _ = principal_components(hidden, min(DIMENSIONS, *hidden.shape))
     return scored.triples(reduced)
 
@@ -132,37 +129,3 @@ def principal_components(hidden: np.ndarray, dimensions: int) -> tuple[np.ndarra
     products = centred.T @ centred
     values, vectors = leading_eigenvectors(products, dimensions)
     return (centred @ oriented(vectors)).astype(np.float32), float(values.sum() / np.trace(products))
-
-
-def pack(table: pl.DataFrame, hidden: np.ndarray, dimensions: int = DIMENSIONS) -> tuple[pl.DataFrame, float]:
-    """Join a scored table and its hidden states, reduced and rounded to half precision, into the demo's table.
-
-    Returns
-    -------
-    table : polars.DataFrame
-        As `read` describes.
-    kept : float
-        Share of the variance of the hidden state kept, in [0, 1].
-    """
-    scores, kept = principal_components(hidden, dimensions)
-    rounded = scores.astype(np.float16).astype(np.float32)
-    named = {f"x_{i:03}": rounded[:, i] for i in range(dimensions)}
-    asked = table["text"].str.split("\nA. ").list.first().alias("question")
-    beside = table.with_columns(asked, pl.lit(MODEL).alias("model"))
-    precise = [
-        pl.col("confidence").round(6),
-        pl.col("candidate_mass").cast(pl.Float32),
-        pl.col("choice_probs").cast(pl.List(pl.Float32)),
-    ]
-    return beside.with_columns(*precise, **{name: pl.Series(values) for name, values in named.items()}), kept
-
-
-def write(table: pl.DataFrame, out: str | Path, *, form: str, kept: float) -> None:
-    """Write the demo's table as parquet, with how it was made in the file's metadata."""
-    about = {
-        "model": MODEL,
-        "form": form,
-        "variance_kept": round(kept, 4),
-        "reduction": "principal components, float16",
-    }
-    table.write_parquet(out, compression="zstd", compression_level=19, metadata={"miscal": json.dumps(about)})

@@ -28,22 +28,21 @@ class BaseModel:
     hub_id: str
     family: str
     billions: float
-    multimodal: bool = False
 
 
 BASE_MODELS: dict[str, BaseModel] = {
     "qwen3-1.7b": BaseModel("Qwen/Qwen3-1.7B-Base", "qwen3", 1.7),
     "qwen3-4b": BaseModel("Qwen/Qwen3-4B-Base", "qwen3", 4.0),
     "qwen3-8b": BaseModel("Qwen/Qwen3-8B-Base", "qwen3", 8.2),
-    "ministral-3-3b": BaseModel("mistralai/Ministral-3-3B-Base-2512", "ministral3", 3.8, multimodal=True),
-    "ministral-3-8b": BaseModel("mistralai/Ministral-3-8B-Base-2512", "ministral3", 8.8, multimodal=True),
-    "ministral-3-14b": BaseModel("mistralai/Ministral-3-14B-Base-2512", "ministral3", 13.9, multimodal=True),
+    "ministral-3-3b": BaseModel("mistralai/Ministral-3-3B-Base-2512", "ministral3", 3.8),
+    "ministral-3-8b": BaseModel("mistralai/Ministral-3-8B-Base-2512", "ministral3", 8.8),
+    "ministral-3-14b": BaseModel("mistralai/Ministral-3-14B-Base-2512", "ministral3", 13.9),
     "llama-3.2-1b": BaseModel("meta-llama/Llama-3.2-1B", "llama", 1.2),
     "llama-3.2-3b": BaseModel("meta-llama/Llama-3.2-3B", "llama", 3.2),
     "llama-3.1-8b": BaseModel("meta-llama/Llama-3.1-8B", "llama", 8.0),
     "gemma-3-1b": BaseModel("google/gemma-3-1b-pt", "gemma3", 1.0),
-    "gemma-3-4b": BaseModel("google/gemma-3-4b-pt", "gemma3", 4.3, multimodal=True),
-    "gemma-3-12b": BaseModel("google/gemma-3-12b-pt", "gemma3", 12.2, multimodal=True),
+    "gemma-3-4b": BaseModel("google/gemma-3-4b-pt", "gemma3", 4.3),
+    "gemma-3-12b": BaseModel("google/gemma-3-12b-pt", "gemma3", 12.2),
 }
 
 SMOLLM2 = "smollm2-135m-instruct"

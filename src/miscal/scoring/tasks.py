@@ -15,7 +15,7 @@ import polars as pl
 from miscal.base.document import parse_yaml
 from miscal.base.errors import CorruptFile, FileError, InputError, MissingColumn
 from miscal.base.extras import need
-from miscal.data.readers import open_table
+from miscal.data.readers.pieces import open_table
 from miscal.data.readers.table import existing
 from miscal.scoring.engine import shared_length
 from miscal.scoring.model_source import first_line, redact, retried
@@ -270,18 +270,16 @@ def hub_rows(task: HubTask, revision: str | None = None) -> tuple[list[Mapping[s
     ], commit
 
 
-def commit_of(name: str, revision: str | None = None) -> str:
+def commit_of(name: str) -> str:
     """Return the commit of a benchmark that :func:`hub_rows` would read now.
 
     Parameters
     ----------
     name : str
         One of `HUB_TASKS`.
-    revision : str, optional
-        Commit, branch or tag.
     """
     need("datasets", f"task {name}", "datasets")
-    return _located(HUB_TASKS[name], revision)[0]
+    return _located(HUB_TASKS[name], None)[0]
 
 
 def _located(task: HubTask, revision: str | None) -> tuple[str, Path | None]:

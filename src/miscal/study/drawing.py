@@ -98,14 +98,13 @@ def panel_figure(
     height: float,
     fontsize: float = 9.5,
     left: Mapping[str, Any] | None = None,
-    bottom: Mapping[str, Any] | None = None,
     legend: bool = True,
     **options,
 ) -> Figure:
     """Draw a panel for each key of `titles`.
 
-    `draw` is called with the axes and the key; `columns` stand beside each other at most; `left` and
-    `bottom` are set on the panels that stand there. The labels of all panels are explained below the figure.
+    `draw` is called with the axes and the key; `columns` stand beside each other at most; `left` is
+    set on the panels that stand there. The labels of all panels are explained below the figure.
     """
     columns = min(len(titles), columns)
     figure, grid = panels(math.ceil(len(titles) / columns), columns, width=width, height=height, **options)
@@ -116,7 +115,6 @@ def panel_figure(
     for axes in drawn[-columns:]:
         # nothing stands below it that could carry the labels
         axes.tick_params(labelbottom=True)
-        axes.set(**bottom or {})
     for axes in grid.flat[len(titles) :]:
         axes.set_axis_off()
     for axes in grid[:, 0]:

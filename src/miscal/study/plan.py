@@ -106,7 +106,7 @@ class ReadOptions(BaseModel):
 
 
 READ_OPTIONS = tuple(name for name in ReadOptions.model_fields if name != "id")
-"""Those that :func:`miscal.data.readers.read_triples` takes."""
+"""Those that :func:`miscal.data.readers.read.read_triples` takes."""
 
 
 class StudyPair(PairSettings, ReadOptions):

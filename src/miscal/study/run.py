@@ -292,7 +292,7 @@ class _Run:
 def draw_pages(out: Path, *, paper: bool = False) -> tuple[Path, tuple[str, ...]]:
     """Draw the pages of a study from its tables; return the path of the first, and what is printed."""
     # matplotlib comes after hours of computing, not before
-    from miscal.study.pages import write_pages
+    from miscal.study.pages.write import write_pages
 
     page, tables = write_pages(out, paper=paper), read_tables(out)
     answer = Answer.model_validate(json.loads((out / SUMMARY).read_text(encoding="utf-8"))["answer"])

@@ -1,6 +1,9 @@
 """Compute one cell of a study: from files and earlier cells to rows of tables.
 
 An error ends its own cell alone: it becomes part of the cell's result.
+
+Beside the cells: which rows of several pairs on one data set are answers to the same question, and the split that
+models share.
 """
 
 from __future__ import annotations
@@ -24,9 +27,9 @@ from miscal.base.files import write_whole
 from miscal.base.folds import linked
 from miscal.base.vocabulary import EVENT, Kind
 from miscal.base.workers import Ended, LostWorker, WorkItem
-from miscal.data.readers import naming_alone, read_triples
 from miscal.data.readers.pieces import open_table
-from miscal.data.readers.roles import Asked
+from miscal.data.readers.read import read_triples
+from miscal.data.readers.roles import Asked, naming_alone
 from miscal.data.readers.table import own_parquet
 from miscal.data.splits import kept_units, permuted_split, split_by
 from miscal.data.triples import Triples

@@ -9,8 +9,9 @@ import polars as pl
 import pytest
 
 from miscal.base.errors import MiscalError
-from miscal.data.importers import read_log, tool_names
+from miscal.data.importers.imported import read_log
 from miscal.data.importers.stated_confidences import IN_TEXT
+from miscal.data.importers.tools import tool_names
 
 from .golden.formats import FORMATS, HERE, REFUSED, SAID
 from .written import log_json

@@ -11,13 +11,22 @@ from hypothesis import strategies as st
 
 from miscal.base.errors import MiscalError
 from miscal.cli import main
-from miscal.data.importers import import_log, read_log, tool_names, tools
+from miscal.data.importers import tools
+from miscal.data.importers.imported import check_out, read_log
 from miscal.data.importers.imported_rows import COLUMNS
-from miscal.data.readers import read_triples
+from miscal.data.importers.tools import tool_names
+from miscal.data.readers.read import read_triples
 
 from .golden.formats import FORMATS, HERE
 from .test_golden import values
 from .written import answered, header, inspected, lines, log_json, sample
+
+
+def import_log(tool, path, out, *, overwrite=False):
+    """Import logs as the command does."""
+    check_out(out, overwrite=overwrite)
+    return read_log(tool, path).write(out, overwrite=overwrite)
+
 
 N = 120
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from miscal.base.errors import CorruptFile, InputError, ResourceError
-from miscal.data.importers import log_files, read_log
+from miscal.data.importers import log_files
+from miscal.data.importers.imported import read_log
 
 from .written import CHOICES, answered, header, inspected, log_eval, log_json, shuffled, token
 from .written import archive as written_archive

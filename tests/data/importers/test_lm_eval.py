@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from miscal.base.errors import FileError, InputError
-from miscal.data.importers import read_log
+from miscal.data.importers.imported import read_log
 
 from .written import generated, lines, sample
 

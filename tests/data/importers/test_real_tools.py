@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 from miscal.base.errors import FileError, InputError
-from miscal.data.importers import read_log
+from miscal.data.importers.imported import read_log
 from miscal.scoring import ModelSpec, score
 from miscal.scoring.tasks import rows_to_questions
 

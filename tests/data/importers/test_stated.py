@@ -5,7 +5,7 @@ import json
 import pytest
 
 from miscal.base.errors import InputError
-from miscal.data.importers import read_log
+from miscal.data.importers.imported import read_log
 from miscal.data.importers.stated_confidences import confidence_of, in_text, shares_of
 
 from .golden.formats import HERE

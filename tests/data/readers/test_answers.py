@@ -4,8 +4,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from miscal.data.readers import read_triples
 from miscal.data.readers.answers import answer_columns, answers_of
+from miscal.data.readers.read import read_triples
 
 
 @pytest.mark.parametrize(

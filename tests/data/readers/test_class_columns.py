@@ -7,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from miscal.base.errors import InputError, MissingColumn
-from miscal.data.readers import read_triples
 from miscal.data.readers.class_columns import as_probabilities
-from miscal.data.readers.read import reread
+from miscal.data.readers.read import read_triples, reread
 from miscal.runs.given import put_together
 
 NAMES = ("cat", "car", "dog")

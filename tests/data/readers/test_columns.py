@@ -10,9 +10,9 @@ from miscal.base.arrays import nearest
 from miscal.base.checks import check_features
 from miscal.base.errors import FileError, InputError
 from miscal.data.columns import split_names
-from miscal.data.readers import read_triples
 from miscal.data.readers.names import match
 from miscal.data.readers.pieces import open_pieces, open_table
+from miscal.data.readers.read import read_triples
 from miscal.data.readers.table import existing
 
 N = 200

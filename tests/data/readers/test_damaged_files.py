@@ -8,8 +8,8 @@ import pytest
 from safetensors.numpy import save_file
 
 from miscal.base.errors import CorruptFile, FileError, InputError
-from miscal.data.readers import open_table, read_triples
-from miscal.data.readers.pieces import open_pieces
+from miscal.data.readers.pieces import open_pieces, open_table
+from miscal.data.readers.read import read_triples
 
 from .formats import N, frame, write_csv, write_jsonl, write_parquet
 

@@ -9,7 +9,8 @@ import pytest
 from safetensors.numpy import save_file
 
 from miscal.base.errors import FileError, InputError, MissingColumn, ResourceError, TrustError
-from miscal.data.readers import read_triples, table
+from miscal.data.readers import table
+from miscal.data.readers.read import read_triples
 
 from .formats import N, frame
 

@@ -12,8 +12,9 @@ from safetensors.numpy import save_file
 
 from miscal.base.errors import CorruptFile, FileError, InputError, MiscalError
 from miscal.base.files import digest
-from miscal.data.readers import pieces, read_triples, reread, table
+from miscal.data.readers import pieces, table
 from miscal.data.readers.in_memory import whole_numbers
+from miscal.data.readers.read import read_triples, reread
 
 from .formats import FORMATS, N, frame, write_csv, write_latin_csv
 

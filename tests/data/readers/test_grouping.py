@@ -8,7 +8,7 @@ import pytest
 
 from miscal.base.errors import InputError
 from miscal.data.column_reading import names_identity
-from miscal.data.readers import read_triples
+from miscal.data.readers.read import read_triples
 
 N = 400
 START = datetime(2024, 1, 31, 22)

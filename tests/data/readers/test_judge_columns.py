@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from miscal.base.errors import InputError
-from miscal.data.readers import read_triples, reread
+from miscal.data.readers.read import read_triples, reread
 
 
 def _table(n: int = 240, **columns):

@@ -5,9 +5,9 @@ import polars as pl
 import pytest
 
 from miscal.base.errors import InputError
-from miscal.data.encoders import FeatureColumns
-from miscal.data.readers import read_triples
+from miscal.data.encoders.features import FeatureColumns
 from miscal.data.readers.new_rows import open_new_rows
+from miscal.data.readers.read import read_triples
 
 from .formats import FORMATS, N, frame
 

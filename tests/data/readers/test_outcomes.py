@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from miscal.base.errors import InputError, MissingColumn
-from miscal.data.readers import read_triples, reread
 from miscal.data.readers.names import COLUMN_SYNONYMS
 from miscal.data.readers.outcomes import outcomes
+from miscal.data.readers.read import read_triples, reread
 from miscal.data.readers.roles import Asked
 
 N = 200

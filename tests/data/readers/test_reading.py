@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from miscal.base.errors import InputError, MissingColumn
-from miscal.data.encoders import encoder_from_state
-from miscal.data.readers import read_inputs, read_triples
+from miscal.data.encoders.texts import encoder_from_state
 from miscal.data.readers.names import COLUMN_SYNONYMS, guess, match
+from miscal.data.readers.new_rows import read_inputs
+from miscal.data.readers.read import read_triples
 
 N = 200
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from miscal.calibration.metrics import log_loss
+from miscal.calibration.metrics.scores import log_loss
 from miscal.data.triples import InputLayout, Triples
 from miscal.estimators.auto.estimator import AutoField
 from miscal.estimators.auto.sparse_effects import (

@@ -22,7 +22,8 @@ from miscal.findings.conditions import (
 )
 from miscal.findings.conditions.condition import Wording
 from miscal.findings.input_clusters import InputClusters
-from miscal.findings.ledger import clusters_of, named_groups
+from miscal.findings.ledger.clusters import clusters_of
+from miscal.findings.ledger.groups import named_groups
 from miscal.findings.ledger.settings import LedgerSettings
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)

@@ -12,7 +12,8 @@ from scipy.stats import binomtest
 from miscal.base.document import Measure
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import average
-from miscal.findings.ledger import find, named_groups
+from miscal.findings.ledger.groups import named_groups
+from miscal.findings.ledger.ledger import find
 from miscal.findings.ledger.sizes import CORRECTED, NOT_KNOWN, REDUCED, WORSE, fate_of, hidden_size, holds_zero
 
 from .test_ledger import crossfitted

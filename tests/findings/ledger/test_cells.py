@@ -9,9 +9,9 @@ from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import SurveyDesign
 from miscal.data.counting import CellSource, Cut, Question, Sums, cell_of, lower_end, merged
 from miscal.data.relations import open_relation
-from miscal.findings.ledger import find, named_groups
 from miscal.findings.ledger.cells import CellPlan, CellTable, wide
-from miscal.findings.ledger.ledger import ledger_of
+from miscal.findings.ledger.groups import named_groups
+from miscal.findings.ledger.ledger import find, ledger_of
 
 N = 6_000
 KINDS, PLACES = tuple("abcdefg"), tuple("xyz")

@@ -8,18 +8,12 @@ from scipy.stats import binom
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.evidence.conditional import outcome_given_confidence
 from miscal.findings.conditions import Mixed
-from miscal.findings.ledger import (
-    FOUND,
-    LEDGER_DEFAULTS,
-    NAMED,
-    clusters_of,
-    find,
-    named_groups,
-    with_clusters,
-)
+from miscal.findings.ledger.clusters import clusters_of
 from miscal.findings.ledger.describe import describe
-from miscal.findings.ledger.groups import CLUSTER, error_shares
+from miscal.findings.ledger.groups import CLUSTER, error_shares, named_groups, with_clusters
+from miscal.findings.ledger.ledger import FOUND, NAMED, find
 from miscal.findings.ledger.scan import scan
+from miscal.findings.ledger.settings import LEDGER_DEFAULTS
 from miscal.findings.ledger.sizes import hidden_interval
 
 

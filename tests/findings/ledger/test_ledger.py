@@ -13,14 +13,16 @@ from scipy.special import expit
 from scipy.stats import fisher_exact
 
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.data.encoders import FeatureColumns
+from miscal.data.encoders.features import FeatureColumns
 from miscal.evidence.conditional import centred, outcome_given_confidence
 from miscal.findings.conditions import Both, Value
-from miscal.findings.ledger import Finding, LedgerSettings, find, named_groups, with_features
 from miscal.findings.ledger.blocks import RowTable
 from miscal.findings.ledger.exact import cut_into_strata, exact_p_value, law_of_right
-from miscal.findings.ledger.groups import PAIR
+from miscal.findings.ledger.frames import with_features
+from miscal.findings.ledger.groups import PAIR, named_groups
+from miscal.findings.ledger.ledger import Finding, find
 from miscal.findings.ledger.scan import _Scan, scan
+from miscal.findings.ledger.settings import LedgerSettings
 
 N = 4_000
 

@@ -7,7 +7,8 @@ from scipy.special import expit
 
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.findings.conditions import Trend
-from miscal.findings.ledger import find, named_groups
+from miscal.findings.ledger.groups import named_groups
+from miscal.findings.ledger.ledger import find
 
 
 def told(columns, shift, seed=0, text=None):

@@ -3,8 +3,9 @@
 import numpy as np
 
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.findings.ledger import find, named_groups
 from miscal.findings.ledger.exact import cut_into_strata, strata_within
+from miscal.findings.ledger.groups import named_groups
+from miscal.findings.ledger.ledger import find
 
 
 def test_no_stratum_holds_rows_of_two_parts():

@@ -7,9 +7,9 @@ from scipy.stats import binomtest
 
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.findings.conditions import Frame
-from miscal.findings.ledger import find, named_groups
 from miscal.findings.ledger.bins import order_levels, stretches
-from miscal.findings.ledger.groups import INTERVAL
+from miscal.findings.ledger.groups import INTERVAL, named_groups
+from miscal.findings.ledger.ledger import find
 from miscal.findings.ledger.sizes import sum_p_value
 
 N = 6_000

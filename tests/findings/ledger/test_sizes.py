@@ -6,7 +6,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.findings.ledger import find, named_groups
+from miscal.findings.ledger.groups import named_groups
+from miscal.findings.ledger.ledger import find
 from miscal.findings.ledger.scan import scan
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS
 from miscal.findings.ledger.sizes import GroupTest, shrinkage, size

@@ -10,7 +10,8 @@ from scipy.special import expit
 
 from miscal.base.document import Measure
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.findings.ledger import find, named_groups
+from miscal.findings.ledger.groups import named_groups
+from miscal.findings.ledger.ledger import find
 from miscal.findings.ledger.values import EXPLAINED, FEW_ROWS, FINDING, NOT_DISTINGUISHABLE, NOT_TESTED
 
 from .test_ledger import columns_of, crossfitted, planted

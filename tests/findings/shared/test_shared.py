@@ -7,7 +7,8 @@ import pytest
 from scipy.stats import binomtest
 
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.findings.ledger import find, named_groups
+from miscal.findings.ledger.groups import named_groups
+from miscal.findings.ledger.ledger import find
 from miscal.findings.model_tests import ModelTests
 from miscal.findings.shared_findings import DIFFERING, SHARED, ModelAnswers, find_shared, stack
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binomtest
 
 from miscal.base.errors import InputError
-from miscal.calibration.metrics import smece
+from miscal.calibration.metrics.smooth import smece
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import Refit
 from miscal.estimators.estimate import FieldEstimate

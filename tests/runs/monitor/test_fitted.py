@@ -9,7 +9,7 @@ import pytest
 from scipy.special import expit, logit
 
 import miscal
-from miscal.data.readers import read_triples
+from miscal.data.readers.read import read_triples
 from miscal.discovery.discover import discover
 from miscal.report import write_run
 

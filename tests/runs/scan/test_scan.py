@@ -19,7 +19,7 @@ from miscal.base.errors import FileError, InputError
 from miscal.cli import main
 from miscal.data.relations import Relation
 from miscal.findings.conditions import Frame
-from miscal.findings.ledger import LEDGER_DEFAULTS
+from miscal.findings.ledger.settings import LEDGER_DEFAULTS
 from miscal.runs.scan.command import FILES
 
 duckdb = pytest.importorskip("duckdb")

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from miscal.calibration.metrics import measure_gap
+from miscal.calibration.metrics.gap import measure_gap
 from miscal.evidence.stability import slice_bootstrap
 from miscal.study.aggregates import verdict
 

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from miscal.calibration.metrics import log_loss, paired_difference
+from miscal.calibration.metrics.scores import log_loss, mean_interval
 from miscal.study.audits import duel_rows
 
 from .conftest import named
@@ -35,7 +35,7 @@ def test_losses_are_of_the_evaluation_rows_and_paired(sides):
     assert row["log_loss_auto"] == pytest.approx(log_loss(y[test], one[test]))
     assert row["log_loss_paper"] == pytest.approx(log_loss(y[test], two[test]))
     losses = [-np.log(np.where(y == 1, p, 1 - p))[test] for p in (two, one)]
-    expected = paired_difference(*losses)
+    expected = mean_interval(losses[0] - losses[1])
     assert row["saved"] == pytest.approx(expected.value)
     assert (row["saved_low"], row["saved_high"]) == pytest.approx(expected.interval)
     [turned] = duel_rows(PAIR, run(y, two, split), run(y, one, split), np.arange(300))

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from miscal.calibration.calibrators import CALIBRATORS
-from miscal.calibration.metrics import smece
+from miscal.calibration.metrics.smooth import smece
 from miscal.estimators.paper.readout import range_aware
 from miscal.study.measures import INTERPRETING, MEASURES, pairs
 from miscal.study.pair_result import units

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from miscal.calibration.metrics import log_losses
+from miscal.calibration.metrics.scores import log_losses
 from miscal.study.measures import COMPARING, TOGETHER
 from miscal.study.measures.models import (
     PairedModels,

@@ -7,7 +7,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from miscal.study.figures import StudyFigure
-from miscal.study.pages import write, write_pages
+from miscal.study.pages import write
+from miscal.study.pages.write import write_pages
 
 
 def save(out: Path, made: dict[str, pl.DataFrame]) -> Path:

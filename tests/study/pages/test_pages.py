@@ -13,7 +13,8 @@ from miscal.base.errors import CorruptFile, FileError
 from miscal.report.formatting import metric
 from miscal.study.claims import claims
 from miscal.study.figures import FIGURES
-from miscal.study.pages import write, write_pages
+from miscal.study.pages import write
+from miscal.study.pages.write import write_pages
 from miscal.study.paper_numbers import GAPS, NULLS, SEEDS
 from miscal.study.plan_file import read_plan
 from miscal.study.verdict import summarise

@@ -69,10 +69,10 @@ def test_sinusoid_is_the_formula():
 
 
 def test_planted_groups_are_shifted_as_a_whole():
-    world = WORLDS["planted"](5000, 40, n_topics=8, shift=1.5)
-    by_topic = {t: set(world.shift[world.regime == t]) for t in range(8)}
+    world = WORLDS["planted"](5000, 40, shift=1.5)
+    by_topic = {t: set(world.shift[world.regime == t]) for t in range(12)}
     assert all(len(values) == 1 for values in by_topic.values())
-    assert sorted(v for (v,) in by_topic.values()) == [-1.5, -1.5, 0, 0, 0, 0, 1.5, 1.5]
+    assert sorted(v for (v,) in by_topic.values()) == [-1.5] * 3 + [0] * 6 + [1.5] * 3
 
 
 def test_visible_only_depends_on_the_confidence_alone():

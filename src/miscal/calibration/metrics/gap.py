@@ -266,7 +266,7 @@ def measure_gap(
 
     Takes groups (n,): rows of equal value may hang together; n_draws: draws for floor and p-value; random_state:
     source of randomness; known: intervals of smECE that were found before, of the slices (``"over"``, ``"under"``)
-    and of all rows (``"all"``): those that are needed and missing are found here, by `smece_interval`.
+    and of all rows (``"all"``): those that are needed and missing are found here, by `smece_ends`.
 
     Examples
     --------

@@ -106,38 +106,11 @@ class ErrorEstimate:
         return text if self.distinguishable else text + "; not distinguishable from calibrated"
 
 
-def smece_bootstrap(
-    correct: Any,
-    confidence: Any,
-    *,
-    sample_weight: Any = None,
-    n_draws: int = DRAWS,
-    random_state: RandomState = 0,
-) -> np.ndarray:
-    """Return smECE of rows drawn with replacement.
-
-    Rows whose confidences agree to about 1e-3 count as interchangeable; weights stay with their rows.
-
-    Takes correct (n,): outcomes, 0 or 1; confidence (n,): confidences in [0, 1]; sample_weight (n,): non-negative;
-    n_draws: replicates B; random_state: source of randomness. Returns numpy.ndarray: float64, shape (B,).
-
-    Examples
-    --------
-    >>> smece_bootstrap([0, 0, 0], [0.5, 0.5, 0.5], n_draws=2)
-    array([0.5, 0.5])
-    """
-    cells = merge(check_rows(correct, confidence, sample_weight))
-    rng = generator(random_state)
-    return simulate(cells, None, smece_statistic(cells), n_draws, rng, resample=True)
-
-
-def smece_null(
-    confidence: Any, *, sample_weight: Any = None, n_draws: int = DRAWS, random_state: RandomState = 0
-) -> np.ndarray:
+def smece_null(confidence: Any, *, n_draws: int = DRAWS, random_state: RandomState = 0) -> np.ndarray:
     """Return smECE of draws y* ~ Bernoulli(f): what a calibrated model with these confidences shows.
 
-    Takes confidence (n,): confidences in [0, 1]; sample_weight (n,): non-negative; n_draws: draws B; random_state:
-    source of randomness. Returns numpy.ndarray: float64, shape (B,).
+    Takes confidence (n,): confidences in [0, 1]; n_draws: draws B; random_state: source of
+    randomness. Returns numpy.ndarray: float64, shape (B,).
 
     Examples
     --------
@@ -145,7 +118,7 @@ def smece_null(
     array([0., 0.])
     """
     f = check_confidence(confidence)
-    cells = merge(check_rows(np.zeros(len(f)), f, sample_weight))
+    cells = merge(check_rows(np.zeros(len(f)), f))
     return null_draws(cells, smece_statistic(cells), n_draws, random_state)
 
 
@@ -180,33 +153,11 @@ def p_value_of(null: np.ndarray, value: float) -> float:
     return float((1 + (null >= value - 1e-12).sum()) / (1 + len(null)))
 
 
-def smece_interval(
-    correct: Any,
-    confidence: Any,
-    *,
-    sample_weight: Any = None,
-    groups: Any = None,
-    n_draws: int = INTERVAL_DRAWS,
-    random_state: RandomState = 0,
-) -> tuple[float, float]:
-    """Interval of the true smECE at 95 %, by inversion of a test (see the description of the module).
-
-    Takes correct (n,): outcomes, 0 or 1; confidence (n,): confidences in [0, 1]; sample_weight (n,): non-negative;
-    groups (n,): rows of equal value may hang together; n_draws: draws at each of about a dozen scales; random_state:
-    source of randomness. Returns low, high : float: A low end of 0 says that the model is not distinguishable from a
-    calibrated one (at 2.5 %, one-sided).
-
-    Examples
-    --------
-    >>> low, high = smece_interval([1, 0] * 50, [0.5] * 100)
-    >>> low, 0.05 < high < 0.15
-    (0.0, True)
-    """
-    return smece_ends(check_rows(correct, confidence, sample_weight, groups), n_draws, random_state)
-
-
 def smece_ends(rows: LabelledRows, n_draws: int, random_state: RandomState) -> tuple[float, float]:
-    """Return the interval of the true smECE of rows, as :func:`smece_interval` does."""
+    """Interval of the true smECE of rows at 95 %, by inversion of a test (see the description of the module).
+
+    A low end of 0 says that the model is not distinguishable from a calibrated one (at 2.5 %, one-sided).
+    """
     cells = merge(rows, effect=effect_given_confidence(rows))
     statistic = smece_statistic(cells)
     shape = smooth_residual(cells, observed(cells, statistic))
@@ -241,7 +192,7 @@ def measure_smece(
     n_draws: int = DRAWS,
     random_state: RandomState = 0,
 ) -> ErrorEstimate:
-    """Measure smECE with interval, floor and p-value, which share their draws. Parameters as for `smece_bootstrap`.
+    """Measure smECE with interval, floor and p-value, which share their draws.
 
     `groups`, array-like of shape (n,), says which rows may hang together: those of equal value. The noise of the draws
     is then larger by the root of the design effect (:mod:`miscal.calibration.survey_design`).

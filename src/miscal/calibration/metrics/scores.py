@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from miscal.base.checks import check_lengths, check_weight
+from miscal.base.checks import check_weight
 from miscal.base.errors import InputError
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.checked_rows import check_groups, check_predictions, labelled
@@ -310,19 +310,3 @@ def mean_residual(rows: LabelledRows) -> MeanEstimate:
     (low, high), mean = found.interval, float(rows.shares @ rows.confidence)
     interval = max(low, min(-mean, found.value)), min(high, max(1 - mean, found.value))
     return MeanEstimate(found.value, found.standard_error, interval, found.p_value, found.n)
-
-
-def paired_difference(loss_a: Any, loss_b: Any, *, sample_weight: Any = None) -> MeanEstimate:
-    """Mean of loss_a - loss_b over the same rows, with interval and p-value against 0.
-
-    Takes loss_a, loss_b (n,): A loss of each row under two methods; sample_weight (n,): non-negative. Returns:
-    MeanEstimate: In the unit of the losses.
-
-    Examples
-    --------
-    >>> paired_difference([0.3, 0.2], [0.05, 0.2]).value
-    0.125
-    """
-    check_lengths(loss_a=loss_a, loss_b=loss_b)
-    difference = _check_values(loss_a, "loss_a") - _check_values(loss_b, "loss_b")
-    return mean_interval(difference, sample_weight=sample_weight)

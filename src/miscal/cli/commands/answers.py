@@ -9,7 +9,7 @@ from miscal.base.number_wording import decimal
 from miscal.base.options import parameter
 from miscal.cli.app import Overwrite
 from miscal.cli.exit_status import Stopped
-from miscal.data.importers import tool_names
+from miscal.data.importers.tools import tool_names
 from miscal.scoring.options import ScoringOptions
 
 Model = Annotated[str, typer.Option(metavar="M", help="The model: a hub id, a short name, a folder or a .gguf file.")]
@@ -72,8 +72,7 @@ def import_(tool: Tool, path: Logs, out: OutTriples, how: ImportOptions, overwri
 
     with steps() as progress:
         progress("reading")
-        from miscal.data.importers import read_log
-        from miscal.data.importers.imported import check_out
+        from miscal.data.importers.imported import check_out, read_log
 
         check_out(out, overwrite=overwrite)
         from miscal.data.columns import split_names

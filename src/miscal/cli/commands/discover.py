@@ -144,7 +144,7 @@ def demo(
 
     def read() -> "Triples":
         from miscal.data import flights
-        from miscal.data.readers import read_triples
+        from miscal.data.readers.read import read_triples
         from miscal.scoring.demo import live as ask_again
         from miscal.scoring.demo import path
 

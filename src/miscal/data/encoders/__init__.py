@@ -5,7 +5,7 @@ numbers in the same way. Its saved form is a JSON-able dictionary and named arra
 encoders sees confidences or outcomes.
 
 To add one, write a module with a class that meets :class:`~miscal.data.encoders.protocol.Encoder` and list the class
-in `combined.ENCODERS`. An encoder of text, of kind ``text-NAME``, is then chosen by ``embed_model="NAME"`` or, on the
+in `texts.ENCODERS`. An encoder of text, of kind ``text-NAME``, is then chosen by ``embed_model="NAME"`` or, on the
 command line, ``--embed-model NAME``.
 
 ======================  ==================  ==========================================================
@@ -18,30 +18,3 @@ TextSentenceTransformer n texts             a sentence-transformers model, unit 
 Combined                a pair of these     one of the others, and FeatureColumns beside it
 ======================  ==================  ==========================================================
 """
-
-from miscal.data.encoders.features import FeatureColumns
-from miscal.data.encoders.protocol import Embeddings, Encoder, State, Unknown
-from miscal.data.encoders.texts import (
-    ENCODERS,
-    Combined,
-    PlacesAndColumns,
-    TextSentenceTransformer,
-    TextTfidfSvd,
-    encoder_from_state,
-    text_encoder,
-)
-
-__all__ = [
-    "ENCODERS",
-    "Combined",
-    "Embeddings",
-    "Encoder",
-    "FeatureColumns",
-    "PlacesAndColumns",
-    "State",
-    "TextSentenceTransformer",
-    "TextTfidfSvd",
-    "Unknown",
-    "encoder_from_state",
-    "text_encoder",
-]

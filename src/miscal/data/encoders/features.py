@@ -14,17 +14,9 @@ import numpy as np
 from miscal.base.arrays import column_of, quoted, row_list, value_list
 from miscal.base.checks import check_features
 from miscal.base.errors import InputError, argument
-from miscal.data.encoders.kinds import (
-    KINDS,
-    CategoryColumn,
-    ColumnKind,
-    DateColumn,
-    NumberColumn,
-    OrderedColumn,
-    VectorColumn,
-    kind_of,
-)
-from miscal.data.encoders.kinds.category import hardly_repeats
+from miscal.data.encoders.kinds import KINDS, ColumnKind, kind_of
+from miscal.data.encoders.kinds.category import CategoryColumn, OrderedColumn, hardly_repeats
+from miscal.data.encoders.kinds.number import DateColumn, NumberColumn, VectorColumn
 from miscal.data.encoders.protocol import State, Unknown
 from miscal.data.triples import InputLayout
 

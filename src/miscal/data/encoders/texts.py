@@ -285,7 +285,7 @@ class Combined:
     Examples
     --------
     >>> import polars as pl
-    >>> from miscal.data.encoders import Embeddings
+    >>> from miscal.data.encoders.protocol import Embeddings
     >>> values = PlacesAndColumns(np.zeros((3, 2), np.float32), pl.DataFrame({"kind": ["a", "b", "a"]}))
     >>> encoder = Combined(Embeddings(), FeatureColumns(["kind"])).fit(values)
     >>> encoder.transform(values)[:, 2:].tolist()

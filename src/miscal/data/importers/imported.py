@@ -64,66 +64,11 @@ class Imported:
     files: tuple[Path, ...] = ()
 
     def write(self, out: str | Path, *, overwrite: bool = False) -> Path:
-        """Write the table, whole or not at all; see `import_log`."""
+        """Write the table as parquet, whole or not at all; missing folders are made."""
         check_out(out, overwrite=overwrite, reads=self.files)
         content = io.BytesIO()
         self.table.write_parquet(content, compression="zstd")
         return write_new(out, content.getvalue(), overwrite=overwrite, reads=self.files)
-
-
-def import_log(
-    tool: str,
-    path: str | Path,
-    out: str | Path,
-    *,
-    overwrite: bool = False,
-    confidence: str | None = None,
-    confidence_columns: Sequence[str] | None = None,
-) -> Path:
-    """Turn the logs of another tool into a file that `miscal.data.readers.read_triples` reads.
-
-    Parameters
-    ----------
-    tool : str
-        Who wrote the logs: one of :func:`miscal.data.importers.tool_names`.
-    path : str or Path
-        A log of any name, or a folder that is searched for logs.
-    out : str or Path
-        Parquet file to write (``.parquet`` or ``.pq``). Missing folders are made.
-    overwrite : bool, default False
-        Replace an existing file.
-    confidence, confidence_columns
-        See `read_log`.
-
-    Returns
-    -------
-    Path
-        Absolute path of the file.
-
-    Raises
-    ------
-    InputError
-        If `out` exists already or has another ending, `tool` is not known, or the logs hold no probabilities.
-    FileError, CorruptFile
-        If a log cannot be read.
-    LockedError
-        If another process is writing `out`.
-
-    Examples
-    --------
-    >>> import json, tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> asked = {f"gen_args_{i}": {"arg_0": "1 + 1?", "arg_1": text} for i, text in enumerate((" 3", " 2"))}
-    >>> line = {"doc_id": 0, "doc": {"question": "1 + 1?"}, "target": "1", "arguments": asked, "acc": 1.0}
-    >>> line["filtered_resps"] = [["-2.0", "False"], ["-1.0", "True"]]
-    >>> _ = (folder / "samples.jsonl").write_text(json.dumps(line))
-    >>> path = import_log("lm-eval", folder, folder / "data.parquet")
-    >>> pl.read_parquet(path).select("text", pl.col("confidence").round(3), "correct", "predicted").rows()
-    [('1 + 1?', 0.731, 1, 1)]
-    """
-    check_out(out, overwrite=overwrite)
-    found = read_log(tool, path, confidence=confidence, confidence_columns=confidence_columns)
-    return found.write(out, overwrite=overwrite)
 
 
 def read_log(
@@ -138,7 +83,7 @@ def read_log(
     Parameters
     ----------
     tool : str
-        Who wrote the logs: one of :func:`miscal.data.importers.tool_names`.
+        Who wrote the logs: one of :func:`miscal.data.importers.tools.tool_names`.
     path : str or Path
         A log of any name, or a folder that is searched for logs. Logs in a folder that hold no probabilities are
         skipped, with a note, as long as others do.
@@ -153,8 +98,10 @@ def read_log(
 
     Raises
     ------
-    InputError, FileError, CorruptFile
-        See `import_log`.
+    InputError
+        If `tool` is not known, or the logs hold no probabilities.
+    FileError, CorruptFile
+        If a log cannot be read.
     """
     if tool in REFUSED:
         raise InputError(REFUSED[tool])

@@ -16,7 +16,7 @@ from miscal.base.errors import MiscalError
 from miscal.base.folds import PERIODS
 from miscal.data.column_reading import may_count, names_code, names_identity
 from miscal.data.encoders.features import embedding_columns
-from miscal.data.encoders.kinds import read_dates
+from miscal.data.encoders.kinds.number import read_dates
 from miscal.data.readers.leaks import LeakSearch
 from miscal.data.readers.roles import Grouping
 from miscal.data.readers.rows import TableRows

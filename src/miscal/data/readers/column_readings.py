@@ -15,9 +15,9 @@ from miscal.base.checks import DATES
 from miscal.base.errors import InputError, argument
 from miscal.data.column_reading import COORDINATE, FEATURES, METADATA, NAMES_ONLY, ColumnReading, names_identity
 from miscal.data.encoders.features import blank_rows, embedding_columns
-from miscal.data.encoders.kinds import CategoryColumn, DateColumn, NumberColumn, kind_of
-from miscal.data.encoders.kinds.category import hardly_repeats, is_text
-from miscal.data.encoders.kinds.number import STROKED
+from miscal.data.encoders.kinds import kind_of
+from miscal.data.encoders.kinds.category import CategoryColumn, hardly_repeats, is_text
+from miscal.data.encoders.kinds.number import STROKED, DateColumn, NumberColumn
 from miscal.data.readers.candidate_groups import FEW_UNITS, candidate_groups
 from miscal.data.readers.leaks import LEAST_CHANCE, Leak, LeakSearch, blank_leaks
 from miscal.data.readers.roles import Roles

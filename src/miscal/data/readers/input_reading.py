@@ -13,7 +13,9 @@ from miscal.base.document import plain
 from miscal.base.errors import InputError
 from miscal.base.folds import content_order
 from miscal.data.column_reading import ColumnReading
-from miscal.data.encoders import Encoder, FeatureColumns, encoder_from_state, text_encoder
+from miscal.data.encoders.features import FeatureColumns
+from miscal.data.encoders.protocol import Encoder
+from miscal.data.encoders.texts import encoder_from_state, text_encoder
 from miscal.data.readers import in_memory
 from miscal.data.readers.column_readings import read_columns, used
 from miscal.data.readers.table import nan_as_null

@@ -16,7 +16,8 @@ from miscal.base.arrays import column_of, dense_rank
 from miscal.base.folds import content_order
 from miscal.base.precision import LARGEST_SINGLE
 from miscal.data.encoders.features import blank_rows
-from miscal.data.encoders.kinds import CategoryColumn, kind_of
+from miscal.data.encoders.kinds import kind_of
+from miscal.data.encoders.kinds.category import CategoryColumn
 
 LEAST_AUC = 0.97
 """Area under the ROC curve from which a column, or all together, tell too much."""

@@ -19,8 +19,9 @@ from miscal.base.precision import held
 from miscal.base.signatures import checked_call
 from miscal.base.vocabulary import ANSWER, Kind, Vocabulary, vocabulary
 from miscal.data.columns import OF_OUTCOMES, NewColumns, split_names
-from miscal.data.encoders import Combined, Encoder, FeatureColumns, Unknown
-from miscal.data.encoders.features import blank_rows
+from miscal.data.encoders.features import FeatureColumns, blank_rows
+from miscal.data.encoders.protocol import Encoder, Unknown
+from miscal.data.encoders.texts import Combined
 from miscal.data.judged import JudgeScale
 from miscal.data.readers.class_columns import ClassColumns, ModelClasses, classes_of
 from miscal.data.readers.names import columns_of, decide, find, guess, listed, match
@@ -403,7 +404,7 @@ def open_new_rows(
 ) -> NewSource:
     """Open rows without outcomes, to be put through a fitted encoder.
 
-    `source`: as for :func:`miscal.data.readers.read_triples`; `encoder`: that of the model (``Triples.encoder``, or
+    `source`: as for :func:`.read.read_triples`; `encoder`: that of the model (``Triples.encoder``, or
     rebuilt from its saved state); `fitted_on`: column of the confidences that the model was fitted on. No other is
     taken for it: a file of new rows may well have a column of a usual name that holds something else; `kind`: what the
     confidence is the probability of; `classes`: the classes of the model; `scale`: for a model of a judge: what its
@@ -440,7 +441,7 @@ def read_inputs(source: Any, *, encoder: Encoder, **options: Any) -> NewRows:
 
     Examples
     --------
-    >>> from miscal.data.encoders import Embeddings
+    >>> from miscal.data.encoders.protocol import Embeddings
     >>> new = read_inputs({"conf": [0.2, 0.9]}, encoder=Embeddings(3), embeddings=np.zeros((2, 3)))
     >>> new.X.shape, new.confidence.tolist()
     ((2, 3), [0.2, 0.9])

@@ -123,7 +123,7 @@ class RowSource(Protocol):
 def open_pieces(source: Any, *, encoding: str = "utf-8", whole: bool = False) -> RowSource:
     """Open a source to be read in pieces.
 
-    `source`: as for :func:`miscal.data.readers.read_triples`. Parquet, csv, tsv and jsonl files and folders of ``miscal
+    `source`: as for :func:`.read.read_triples`. Parquet, csv, tsv and jsonl files and folders of ``miscal
     score`` are never in memory as a whole; anything else is; `encoding`: of text files. Those in an encoding in which
     the bytes of ASCII may be parts of other characters (UTF-16) are read whole; `whole`: all rows are one piece, and
     the keys of any JSON line are columns.

@@ -28,7 +28,9 @@ from miscal.base.threads import global_random_kept
 from miscal.base.vocabulary import ANSWER, JUDGE, KINDS, Kind, vocabulary
 from miscal.data.column_reading import COORDINATE
 from miscal.data.columns import SINGLE, Columns, name_of, split_names
-from miscal.data.encoders import Combined, Embeddings, Encoder, FeatureColumns, PlacesAndColumns, text_encoder
+from miscal.data.encoders.features import FeatureColumns
+from miscal.data.encoders.protocol import Embeddings, Encoder
+from miscal.data.encoders.texts import Combined, PlacesAndColumns, text_encoder
 from miscal.data.judged import JudgeReading, UnjudgedRows
 from miscal.data.readers.answers import answers_of, one_answer
 from miscal.data.readers.candidate_groups import candidates_of

@@ -16,8 +16,8 @@ from miscal.base.errors import InputError, MissingColumn, argument
 from miscal.base.precision import chosen_rows, held_rows
 from miscal.base.vocabulary import Kind, vocabulary
 from miscal.data.columns import RowColumns
-from miscal.data.encoders import PlacesAndColumns
-from miscal.data.encoders.kinds import read_dates
+from miscal.data.encoders.kinds.number import read_dates
+from miscal.data.encoders.texts import PlacesAndColumns
 from miscal.data.readers.names import columns_of, find, kept, listed, match, unreserved
 from miscal.data.readers.table import Table, read_matrix
 from miscal.data.splits import MIN_FIT_ROWS

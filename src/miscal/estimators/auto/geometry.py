@@ -3,6 +3,8 @@
 The geometry z = x A is learned by the likelihood of y under sigmoid(o + D), D being the shift of a row read without the
 row itself: without a self-term, isolating points gains nothing. Rows of one group (equal inputs, say) are left out
 together, or a copy would stand in for the row itself.
+
+As a member of the portfolio the local shift is cross-fitted, and joined to the stack where it earns its place.
 """
 
 from __future__ import annotations

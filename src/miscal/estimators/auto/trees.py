@@ -176,10 +176,8 @@ class TreeMember:
     @classmethod
     def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
         """Rebuild from `state`."""
-        # models of earlier versions have no levels, and see all inputs
-        levels = tuple(arrays[f"level{j}"] for j in range(content.get("levels", 0)))
-        start = bool(content.get("from_raw", False))
-        return cls(arrays["text"].tobytes().decode(), levels, content.get("of", ALL), start)
+        levels = tuple(arrays[f"level{j}"] for j in range(content["levels"]))
+        return cls(arrays["text"].tobytes().decode(), levels, content["of"], content["from_raw"])
 
 
 def crossfit_trees(rows: LearningRows, of: str = ALL, *, from_raw: bool = False) -> CrossFitted:

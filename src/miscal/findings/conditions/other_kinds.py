@@ -1,4 +1,8 @@
-"""Kinds of conditions on texts and inputs, and on several conditions together."""
+"""Kinds of conditions on texts and inputs, and on several conditions together.
+
+Beside them stands what a found group is made of: the named groups that fit it, or how mixed it is. That says nothing
+about which rows belong to a group, so new rows are placed by the condition alone.
+"""
 
 from __future__ import annotations
 

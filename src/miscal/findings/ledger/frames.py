@@ -38,7 +38,7 @@ def with_features(metadata: Mapping[str, Any], X: np.ndarray, encoder: ReadsColu
 
     Examples
     --------
-    >>> from miscal.data.encoders import FeatureColumns
+    >>> from miscal.data.encoders.features import FeatureColumns
     >>> import polars as pl
     >>> table = pl.DataFrame({"age": [20, 30], "kind": ["b", "a"]})
     >>> encoder = FeatureColumns(table.columns).fit(table)

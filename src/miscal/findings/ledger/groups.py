@@ -105,9 +105,7 @@ class ColumnGroups:
         return self.codes == cell
 
 
-def column_groups(
-    columns: Mapping[str, np.ndarray], settings: LedgerSettings = LEDGER_DEFAULTS
-) -> tuple[ColumnGroups, ...]:
+def column_groups(columns: Mapping[str, np.ndarray]) -> tuple[ColumnGroups, ...]:
     """List the values of columns, and bins of about equal counts where a column holds many numbers or dates.
 
     `columns`, str (n,): text, numbers, booleans or dates, with missing values. Returns without columns of texts that
@@ -119,7 +117,7 @@ def column_groups(
     >>> [one.words for one in kind.cells], kind.codes.tolist()
     (['kind = a', 'kind = b', 'kind = (missing)'], [1, 0, 1, 0])
     """
-    found = (_cells(name, values, settings)[0] for name, values in columns.items())
+    found = (_cells(name, values, LEDGER_DEFAULTS)[0] for name, values in columns.items())
     return tuple(one for one in found if one is not None)
 
 
@@ -380,7 +378,7 @@ def with_clusters(groups: Groups, clusters: Sequence[ClusterRows]) -> Groups:
 
     Examples
     --------
-    >>> from miscal.findings.ledger import clusters_of
+    >>> from miscal.findings.ledger.clusters import clusters_of
     >>> kind = np.repeat(["a", "b"], 30)
     >>> with_clusters(named_groups({"kind": kind}), clusters_of(np.tile([[0.0], [1.0]], (30, 1)))[0]).descriptions
     ('kind = b', 'a cluster of 30 similar inputs', 'a cluster of 30 similar inputs')

@@ -321,14 +321,12 @@ class _Scan(Candidates):
             return size(test, rows.expected, direction=strata.centred(left))
         # a group's gain is its others' loss, as E[h | f] = 0: a shift of log-odds alone gives the two unequal parts
         measured = test.factors / float(rows.mass @ left)
-        return size(test, rows.expected, direction=self._wide(rows, strata).centred(left), measured=measured)
-
-    def _wide(self, rows: LabelledRows, strata: Strata) -> Strata:
-        """Strata in which a row of a group is no sizeable part of all rows of its confidence."""
-        return strata if rows.stratum is not None else self._cut_wide
+        wide = strata if rows.stratum is not None else self._cut_wide
+        return size(test, rows.expected, direction=wide.centred(left), measured=measured)
 
     @cached_property
     def _cut_wide(self) -> Strata:
+        """Strata in which a row of a group is no sizeable part of all rows of its confidence."""
         [block] = self.blocks
         rows, width = block.rows, max(_WIDE, len(block.rows) // _WIDE)
         stratum = cut_into_strata(rows.confidence, width, np.random.default_rng(0), rows.part)

@@ -109,7 +109,8 @@ def column_values(
 
     Examples
     --------
-    >>> from miscal.findings.ledger import LEDGER_DEFAULTS, named_groups
+    >>> from miscal.findings.ledger.groups import named_groups
+    >>> from miscal.findings.ledger.settings import LEDGER_DEFAULTS
     >>> from miscal.findings.ledger.blocks import RowTable
     >>> y, half = np.repeat([1.0, 0.0, 1.0], [30, 30, 3]), np.full(63, 0.5)
     >>> groups = named_groups({"kind": np.repeat(["art", "law", "sums"], [30, 30, 3])})

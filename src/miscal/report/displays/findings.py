@@ -13,7 +13,7 @@ from miscal.base.number_wording import spoken
 from miscal.base.vocabulary import ANSWER, EVENT, Kind, vocabulary
 from miscal.discovery.findings import named_findings
 from miscal.discovery.summary import Summary
-from miscal.findings.ledger import Finding
+from miscal.findings.ledger.ledger import Finding
 from miscal.report.drawing import Scale
 from miscal.report.formatting import bounds, count, points
 from miscal.report.groups import Curve, Group, all_rows, curves_of, first_groups, fitted_range

@@ -11,8 +11,9 @@ from miscal.base.arrays import value_list
 from miscal.base.checks import check_lengths
 from miscal.base.errors import InputError
 from miscal.base.vocabulary import EVENT, Kind, vocabulary
-from miscal.calibration.metrics import MIN_SLICE_ROWS, SmoothReliabilityCurve, smooth_reliability_curve
 from miscal.calibration.metrics.checked_rows import class_column
+from miscal.calibration.metrics.curve import SmoothReliabilityCurve, smooth_reliability_curve
+from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
 from miscal.report.displays.findings import Display, check_some, literal, percent_axis
 from miscal.report.formatting import count, percent, size
 from miscal.report.groups import fitted_range

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple, TypeVar
 
 from miscal.base.document import Measure, MeasureAgainstNull
 from miscal.base.vocabulary import Vocabulary
-from miscal.calibration.metrics import MIN_SLICE_ROWS, correction_metrics
+from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
+from miscal.calibration.metrics.registry import correction_metrics
 from miscal.discovery.summary import PeriodNumbers, Regime, SmoothEce, Summary
 from miscal.report import legend
 from miscal.report.drawing import (

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 from miscal.base.vocabulary import Vocabulary
 from miscal.discovery.summary import Summary
-from miscal.findings import EPSILON
 from miscal.findings.conditions import TEXT, Missing, Trend
-from miscal.findings.ledger import ColumnValue, Finding
+from miscal.findings.ledger.ledger import Finding
 from miscal.findings.ledger.sizes import CORRECTED
-from miscal.findings.ledger.values import EXPLAINED, FEW_ROWS, FINDING
+from miscal.findings.ledger.values import EXPLAINED, FEW_ROWS, FINDING, ColumnValue
+from miscal.findings.residuals import EPSILON
 from miscal.findings.verdict import fate_words, together_words
 from miscal.report.drawing import Chart, Mark, Scale, path, reach_of
 from miscal.report.formatting import NBSP, bounds, count, points

@@ -15,7 +15,7 @@ from miscal.discovery.summary import Summary
 from miscal.discovery.summary_parts import ClassEvent, Rate
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.decisions import BrokenPromise, Decision, Promise, ends, gain_in_words
-from miscal.findings.ledger import Finding
+from miscal.findings.ledger.ledger import Finding
 from miscal.findings.verdict import fate_words
 from miscal.report.drawing import LINEAR_AXES, Chart, Dot, Mark, ProbabilityAxes, Scale, log_odds_axes, path
 from miscal.report.formatting import THIN

@@ -15,8 +15,8 @@ from miscal.base.files import locked, replace_file
 from miscal.base.number_wording import score
 from miscal.base.shown import Shown, ShowsItself
 from miscal.base.signatures import checked_call
-from miscal.calibration.metrics import clipped
 from miscal.calibration.metrics.checked_rows import take_rows
+from miscal.calibration.metrics.gap import clipped
 from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples
 from miscal.discovery.answer import spoken
@@ -30,7 +30,7 @@ from miscal.estimators.registry import make_estimator
 from miscal.evidence.power import Threshold, threshold_sensitivity
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
 from miscal.evidence.stability import NullStatistic, SliceBootstrap, Stability, slice_bootstrap
-from miscal.findings import EPSILON, default_epsilon
+from miscal.findings.residuals import EPSILON, default_epsilon
 from miscal.findings.verdict import in_points
 from miscal.report.opening import aligned, opening_lines, short_facts
 from miscal.runs.audit.refits import (

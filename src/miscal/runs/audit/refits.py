@@ -10,8 +10,8 @@ import numpy as np
 
 from miscal.base.errors import InputError
 from miscal.base.vocabulary import Kind, vocabulary
-from miscal.calibration.metrics import MIN_SLICE_ROWS, clipped, worst_slice
 from miscal.calibration.metrics.checked_rows import take_rows
+from miscal.calibration.metrics.gap import MIN_SLICE_ROWS, clipped, worst_slice
 from miscal.calibration.survey_design import SurveyDesign, average, spread
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import Refit, expected_outcome, fit_again
@@ -26,7 +26,7 @@ from miscal.evidence.stability import (
     permuted_outcomes,
     seed_stability,
 )
-from miscal.findings import EPSILON
+from miscal.findings.residuals import EPSILON
 
 NULL_QUESTIONS = {
     "visible": "Would miscal find as much if {outcomes} depended on the {probability} alone, in whatever way a "

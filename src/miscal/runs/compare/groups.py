@@ -19,9 +19,9 @@ from miscal.calibration.survey_design import average
 from miscal.evidence.conditional import centred
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.conditions import Condition
-from miscal.findings.ledger import LEDGER_DEFAULTS, Groups, named_groups
-from miscal.findings.ledger.groups import error_shares
+from miscal.findings.ledger.groups import Groups, error_shares, named_groups
 from miscal.findings.ledger.membership import RowLists, SideBySide
+from miscal.findings.ledger.settings import LEDGER_DEFAULTS
 from miscal.runs.compare.compared_rows import Side, Sides
 from miscal.runs.compare.document import GroupPair, GroupSide
 from miscal.runs.compare.estimates import Means, group_means, minus
@@ -38,7 +38,7 @@ class Candidates:
 
     Attributes
     ----------
-    conditions, also : tuples, as in :class:`~miscal.findings.ledger.Groups`
+    conditions, also : tuples, as in :class:`~miscal.findings.ledger.groups.Groups`
     kinds : int array of shape (m,)
     a, b : SideBySide
         m columns of the rows of either run: 1 where a row is in a group.

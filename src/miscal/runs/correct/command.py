@@ -34,9 +34,9 @@ from miscal.base.threads import n_workers
 from miscal.base.vocabulary import Kind, vocabulary
 from miscal.base.workers import ENGINES, InProcess, Threads, WorkItem, choose_workers
 from miscal.data.columns import split_names
-from miscal.data.readers import NewSource
 from miscal.data.readers.class_columns import is_matrix_file
 from miscal.data.readers.names import find
+from miscal.data.readers.new_rows import NewSource
 from miscal.data.readers.pieces import Piece
 from miscal.data.readers.provenance import content_digest
 from miscal.data.writing import part_bytes, table_format
@@ -111,7 +111,7 @@ class Parts(CellStore):
 class CorrectionJob:
     """Everything that a process needs to correct a piece; plain values, so that it can be sent to another machine.
 
-    Folder of the saved model, file of the rows, options of `miscal.data.readers.open_new_rows`, folder of the parts,
+    Folder of the saved model, file of the rows, options of `.new_rows.open_new_rows`, folder of the parts,
     ending of the table, columns of the file that the table has too, with their types, and the rows of all pieces, 0
     where they are not counted yet.
     """
@@ -246,7 +246,7 @@ def calibrate_file(
     beside it; the same command finds them there if it was stopped, and the table is the same to the byte.
 
     `data` is a .parquet, .csv, .tsv or .jsonl file, or a folder that ``miscal score`` wrote; `columns` are further
-    options of `miscal.data.readers.open_new_rows`. `on_invalid` says what to do about rows without a usable confidence
+    options of `.new_rows.open_new_rows`. `on_invalid` says what to do about rows without a usable confidence
     or input: stop, leave them out, or keep them with the global map's value and a reason. `keep` names columns of the
     data that the table begins with, or is "all".
     """

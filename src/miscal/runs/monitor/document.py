@@ -213,14 +213,12 @@ def _reason(found: Monitoring) -> str:
     if level.rows.observed is None:
         return "There are no rows yet."
     if found.alarm or not parts:
-        return f"{_span(level.rows).capitalize()}: {_promise(level, found)}."
+        rows = level.rows
+        looks = f"Look {rows.first}" if rows.first == rows.last else f"Looks {rows.first} to {rows.last}"
+        return f"{looks}: {_promise(level, found)}."
     holds = sum(one.state == HOLDS for one in parts)
     known = f"Of {_count(len(parts), 'part')} of them it is known to hold in {holds or 'none'}"
     return f"All rows: {_promise(level, found)}. {known}."
-
-
-def _span(rows: RowsOfLooks) -> str:
-    return f"look {rows.first}" if rows.first == rows.last else f"looks {rows.first} to {rows.last}"
 
 
 def _promise(one: QuestionNumbers, found: Monitoring) -> str:

@@ -122,7 +122,7 @@ def read_labelled(
     `equal_inputs` says whether rows of equal inputs are one unit where no group is named; `blanks_alone` whether a row
     without group is a unit of its own, as where a run chose the column, else it is invalid; and `by_id` whether a
     column ``row_id`` or ``id`` identifies rows: by default where there is one of distinct values, not the group's.
-    `label` is the outcome of several classes; further options are those of :func:`miscal.data.readers.open_new_rows`.
+    `label` is the outcome of several classes; further options are those of :func:`.new_rows.open_new_rows`.
     """
     if on_invalid not in ON_INVALID:
         raise InputError(f"on_invalid must be 'error' or 'drop'; got {on_invalid!r}")

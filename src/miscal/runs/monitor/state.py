@@ -5,6 +5,14 @@ damage, not against somebody who renews them: what does not fit together is refu
 
 A row counts once. It is what its ``id`` says, where the first look had such a column. Without one nothing tells rows
 apart, and only a look that begins with all rows of an earlier one is refused.
+
+What is asked of these: whether the correction is worse than none, and whether outcomes are as it says.
+
+The second is asked of all rows, of the rows of each finding and of those on either side of each threshold. A question
+has one mean, the interval of it that holds at all looks together, and a zone that counts as right. The correction does
+not hold where the interval is clear of the zone, it holds where the interval lies within, and else it is not known.
+
+The interval begins anew with every look, at less and less error, so that a change after a long calm is seen too.
 """
 
 from __future__ import annotations
@@ -30,8 +38,8 @@ from miscal.discovery.run import RunContent
 from miscal.discovery.saved_model import model_folder
 from miscal.evidence.anytime import SUMS, clipped_logit, running_interval, unit_sums
 from miscal.evidence.settings import SIGNIFICANCE
-from miscal.findings import EPSILON
 from miscal.findings.conditions import Frame
+from miscal.findings.residuals import EPSILON
 from miscal.runs.monitor.document import (
     BROKEN,
     FINDING,

@@ -28,10 +28,10 @@ from miscal.data.counting import Answers, CellSource, Question
 from miscal.data.relations import Dialect, only, open_relation, worth_staging
 from miscal.discovery.answer import finding_sentence
 from miscal.discovery.summary_parts import Answer, CurveNumbers
-from miscal.findings.ledger import ADJUSTMENT, LEDGER_DEFAULTS, Finding, FindingsMethod
 from miscal.findings.ledger.cells import CellTable, in_units, labelled
 from miscal.findings.ledger.groups import PAIR, not_crossed
-from miscal.findings.ledger.ledger import ledger_of
+from miscal.findings.ledger.ledger import ADJUSTMENT, Finding, FindingsMethod, ledger_of
+from miscal.findings.ledger.settings import LEDGER_DEFAULTS
 from miscal.findings.residuals import proportion_interval
 from miscal.runs.scan.correction import ScanCorrection, Shifted, fit_correction
 from miscal.runs.scan.document import (

@@ -23,8 +23,9 @@ from miscal.calibration.calibrators import LOGIT_CLIP
 from miscal.data.counting import Cut, Member, Question
 from miscal.data.relations import DATE, TEXT, Dialect, Writer, farthest, odds_of, real, sigmoid, steps, writer_of
 from miscal.discovery.summary_parts import Answer, CurveNumbers
-from miscal.findings.ledger import ColumnValue, Finding, FindingsMethod
 from miscal.findings.ledger.cells import CellPlan
+from miscal.findings.ledger.ledger import Finding, FindingsMethod
+from miscal.findings.ledger.values import ColumnValue
 from miscal.runs.scan import correct_row
 from miscal.runs.scan.correction import ScanCorrection, ScanMap, ScanShift
 from miscal.runs.scan.plan import stored_cut

@@ -12,7 +12,8 @@ from miscal.base.document import Measure
 from miscal.base.number_wording import spoken
 from miscal.base.vocabulary import vocabulary
 from miscal.discovery.answer import group_name
-from miscal.findings.ledger import ColumnValue, Finding
+from miscal.findings.ledger.ledger import Finding
+from miscal.findings.ledger.values import ColumnValue
 from miscal.report.brief import group_table
 from miscal.report.formatting import bounds, count, p_value, points
 from miscal.report.frame import environment, render_page

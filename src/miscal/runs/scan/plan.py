@@ -22,9 +22,9 @@ from miscal.data.columns import split_names
 from miscal.data.counting import MOST_UNITS, PERIODS, Cut, Sums, cell_of
 from miscal.data.readers.candidate_groups import LEAST_UNITS
 from miscal.data.relations import DATE, NUMBER, TEXT, Relation, day_counts, level_counts, number_counts, runs
-from miscal.findings.ledger import LEDGER_DEFAULTS
 from miscal.findings.ledger.bins import bins_of
 from miscal.findings.ledger.cells import CellPlan, wide
+from miscal.findings.ledger.settings import LEDGER_DEFAULTS
 from miscal.runs.settings import ScanOptions
 
 STRATA, STRATUM_ROWS = 128, 64

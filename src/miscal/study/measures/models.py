@@ -27,9 +27,8 @@ from scipy.sparse import csr_array, hstack
 from scipy.special import expit, logit
 
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.metrics import log_losses
 from miscal.calibration.metrics.checked_rows import take_rows
-from miscal.calibration.metrics.scores import LOG_LOSS_CLIP
+from miscal.calibration.metrics.scores import LOG_LOSS_CLIP, log_losses
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.fitted_rows import evaluated_rows
@@ -44,8 +43,11 @@ from miscal.evidence.rankings import (
 )
 from miscal.findings.conditions import Condition, Value
 from miscal.findings.judging import hidden_residual, strata_of
-from miscal.findings.ledger import LEDGER_DEFAULTS, column_groups, value_words, with_features
+from miscal.findings.ledger.frames import with_features
+from miscal.findings.ledger.groups import column_groups
+from miscal.findings.ledger.settings import LEDGER_DEFAULTS
 from miscal.findings.ledger.sizes import left_by, residual_size
+from miscal.findings.ledger.values import value_words
 from miscal.findings.shared_findings import ModelAnswers, find_shared, shared_columns
 from miscal.study.pair_result import PairResult, TableRows
 from miscal.study.tables import attributes, with_ends

@@ -11,15 +11,11 @@ import numpy as np
 from miscal.base.document import clean_text
 from miscal.base.vocabulary import Kind
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.metrics import (
-    MIN_SLICE_ROWS,
-    clipped,
-    deferral_gains,
-    log_losses,
-    risk_at_coverage,
-    smece,
-)
 from miscal.calibration.metrics.checked_rows import take_rows
+from miscal.calibration.metrics.decisions import deferral_gains, risk_at_coverage
+from miscal.calibration.metrics.gap import MIN_SLICE_ROWS, clipped
+from miscal.calibration.metrics.scores import log_losses
+from miscal.calibration.metrics.smooth import smece
 from miscal.discovery.estimating import corrections_by_name
 from miscal.discovery.fitted_rows import evaluated_rows
 from miscal.discovery.measurements import comparison, reliability

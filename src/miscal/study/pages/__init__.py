@@ -3,6 +3,6 @@
 And ``board.md`` with ``board.csv``, for those who hand the board on.
 """
 
-from miscal.study.pages.write import write_board, write_pages
+from miscal.study.pages.write import write_pages
 
-__all__ = ["write_board", "write_pages"]
+__all__ = ["write_pages"]

@@ -111,11 +111,6 @@ def spread(mean: float | None, std: float | None, digits: int = 3) -> GridCell:
     return GridCell(metric(mean, digits) + ("" if std is None else f" \u00b1 {metric(std, digits)}"), mean)
 
 
-def _briefly(mean: float | None, std: float | None) -> GridCell:
-    """Write a mean and a standard deviation with the two decimals of the paper's Table 3."""
-    return spread(mean, std, 2)
-
-
 def _ranked(value: float | None, best: int | None, worst: int | None) -> GridCell:
     return score(value)._replace(
         aside="" if best is None else f"rank {ranks({'best_rank': best, 'worst_rank': worst})}"
@@ -330,7 +325,7 @@ def paper_grids(
         "Table 3", with_cited(seed_numbers(tables["seeds"], tables["seed_pairs"], method), cited), [
             *_NAMES,
             *(column for name, title in shown.items()
-              for column in _beside(title, name, _briefly, f"{name}_mean {name}_std")),
+              for column in _beside(title, name, lambda mean, std: spread(mean, std, 2), f"{name}_mean {name}_std")),
             ("Seeds", whole, "n_seeds"), ("Undefined", _of, "n_undefined n_seed_pairs"),
         ],
         "Means and standard deviations over seeds, or over pairs of seeds for correlation and signs. Where a field is "

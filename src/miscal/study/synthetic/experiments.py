@@ -144,8 +144,8 @@ def layers(capacity: str) -> tuple[int, int]:
     return int(depth), int(width)
 
 
-def n_parameters(capacity: str, n_features: int = 2) -> int:
-    """Weights and biases of a residual-regression network.
+def n_parameters(capacity: str) -> int:
+    """Weights and biases of a residual-regression network of two inputs.
 
     Examples
     --------
@@ -153,7 +153,7 @@ def n_parameters(capacity: str, n_features: int = 2) -> int:
     257
     """
     depth, width = layers(capacity)
-    return (n_features + 1) * width + (depth - 1) * (width + 1) * width + width + 1
+    return 3 * width + (depth - 1) * (width + 1) * width + width + 1
 
 
 def _check(settings: Settings) -> None:

@@ -11,7 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from miscal.calibration.metrics import reliability_curve, smece
+from miscal.calibration.metrics.curve import reliability_curve
+from miscal.calibration.metrics.smooth import smece
 from miscal.study.drawing import (
     INK,
     MUTED,

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from miscal.base.threads import n_workers, one_thread
 from miscal.calibration.survey_design import correlation
 from miscal.data.triples import Triples
-from miscal.estimators.auto import AutoField
+from miscal.estimators.auto.estimator import AutoField
 from miscal.estimators.auto.geometry import LOCAL, LocalMember
 from miscal.estimators.paper.field import BANK_SIZE, draw_training
 from miscal.estimators.paper.grid import ROUND, search

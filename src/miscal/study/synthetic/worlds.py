@@ -107,20 +107,11 @@ def sinusoid(n: int = 10_000, *, amplitude: float = 0.6, frequency: float = 3, r
     return make_world("sinusoid", rng, X, log_odds, shift, coordinate=along[:, None])
 
 
-def planted(
-    n: int = 12_000,
-    d: int = 384,
-    *,
-    n_topics: int = 12,
-    shift: float = 1.0,
-    contrast: float = 1.0,
-    random_state: RandomState = 0,
-) -> World:
-    """Draw a wide embedding of topics, a quarter of them over-confident and a quarter under-confident.
+def planted(n: int = 12_000, d: int = 384, *, shift: float = 1.0, random_state: RandomState = 0) -> World:
+    """Draw a wide embedding of twelve topics, a quarter of them over-confident and a quarter under-confident.
 
-    Topic centres are random directions of length `contrast` (a smaller one is harder) under noise of unit length in
-    all, whose spectrum falls like that of sentence embeddings; the log-odds follow another random direction. `shift` is
-    in log-odds. `regime` is the topic.
+    Topic centres are random directions of unit length under noise of unit length in all, whose spectrum falls like that
+    of sentence embeddings; the log-odds follow another random direction. `shift` is in log-odds. `regime` is the topic.
 
     Examples
     --------
@@ -129,10 +120,9 @@ def planted(
     [-1.0, 0.0, 1.0]
     """
     rng = np.random.default_rng(random_state)
-    X, topic = draw_topics(rng, n, d, n_topics, contrast)
+    X, topic = draw_topics(rng, n, d, 12, 1.0)
     log_odds = 0.5 + X @ draw_directions(rng, 1, d)[0] * np.sqrt(d) / 2 + 0.8 * rng.standard_normal(n)
-    quarter = max(1, n_topics // 4)
-    sign = np.where(np.arange(n_topics) < quarter, -1.0, np.where(np.arange(n_topics) < 2 * quarter, 1.0, 0.0))
+    sign = np.repeat([-1.0, 1.0, 0.0], [3, 3, 6])
     return make_world("planted", rng, X, log_odds, shift * sign[topic], regime=topic)
 
 

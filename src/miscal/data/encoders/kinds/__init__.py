@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 import numpy as np
 
 from miscal.data.encoders.kinds.category import CategoryColumn, OrderedColumn
-from miscal.data.encoders.kinds.number import DateColumn, NumberColumn, VectorColumn, read_dates
+from miscal.data.encoders.kinds.number import DateColumn, NumberColumn, VectorColumn
 
 if TYPE_CHECKING:
     import polars as pl
@@ -92,16 +92,3 @@ KINDS: tuple[type[ColumnKind], ...] = (NumberColumn, VectorColumn, DateColumn, O
 def kind_of(series: pl.Series) -> type[ColumnKind] | None:
     """Find the kind that reads a column; None where none does."""
     return next((kind for kind in KINDS if kind.reads(series)), None)
-
-
-__all__ = [
-    "KINDS",
-    "CategoryColumn",
-    "ColumnKind",
-    "DateColumn",
-    "NumberColumn",
-    "OrderedColumn",
-    "VectorColumn",
-    "kind_of",
-    "read_dates",
-]
