@@ -139,14 +139,15 @@ def test_where_nothing_is_hidden_samples_claim_nothing():
 ON_DISK = """
 import resource, sys
 import numpy as np
-from miscal.data.readers import mapped
+import miscal.data.readers.read as reading
+from miscal.base import precision
 from miscal.data.readers.read import read_triples
 from miscal.discovery.estimating import fit_rows
 from miscal.findings.judging import contents_of
 from miscal.findings.ledger import clusters
 
 # as if the inputs, of 400 MB, were many times larger
-mapped.LARGE_BYTES = clusters._MANY_VALUES = 1 << 24
+reading.LARGE_BYTES = precision.LARGE_BYTES = clusters.MANY_VALUES = 1 << 24
 rows = sys.argv[1]
 def read():
     return read_triples(rows + "/rows.parquet", embeddings=rows + sys.argv[2])

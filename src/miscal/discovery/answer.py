@@ -16,7 +16,7 @@ from miscal.discovery.summary_parts import Answer, Confusion, JudgeNumbers, Rate
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
 from miscal.findings.conditions import Trend
 from miscal.findings.ledger.ledger import Finding
-from miscal.findings.ledger.sizes import WORSE
+from miscal.findings.ledger.sizes import WORSE, holds_zero
 from miscal.findings.verdict import in_points
 
 LACKING = {
@@ -247,13 +247,13 @@ def _reason(summary: Summary, words: Vocabulary) -> str:
 def named_first(summary: Summary, words: Vocabulary) -> Finding:
     """Return the finding that is named: beside a model that is off everywhere, the group that is off most.
 
-    Else the first one, which is about the strongest.
+    Else the first one that is off by itself, which is about the strongest.
     """
     says, true = _averages(summary)
     alike = [one for one in summary.findings if promised(one) and (one.residual.value or 0.0) * (true - says) > 0]
     if alike and _plain(summary, words):
         return max(alike, key=lambda one: abs(one.residual.value or 0.0))
-    return summary.findings[0]
+    return next((one for one in summary.findings if not holds_zero(one.hidden)), summary.findings[0])
 
 
 def group_name(finding: Finding) -> str:
@@ -268,11 +268,12 @@ def finding_sentence(finding: Finding, words: Vocabulary) -> str:
     group = first_words(rows, MOST_WORDS)
     says, true = spoken(finding.confidence), spoken(finding.accuracy)
     low, high = finding.happened.interval or (None, None)
-    between = "" if low is None or high is None else f"{spoken(low).removesuffix(' %')} to {spoken(high)}, "
-    sure = f"{between}{finding.n:,}"
+    between = "" if low is None or high is None else f"{spoken(low).removesuffix(' %')} to {spoken(high)}"
     if promised(finding):
+        sure = f"{between}, {finding.n:,}" if between else f"{finding.n:,}"
         return words.promise.format(rows=group, probability=says, rate=true, n=sure)
-    return words.elsewhere.format(rows=group, rate=true, expected=spoken(finding.expected), n=sure)
+    sure = f"{true} ({between})" if between else true
+    return words.elsewhere.format(rows=group, rate=sure, expected=spoken(finding.expected), n=f"{finding.n:,}")
 
 
 def _action(summary: Summary, words: Vocabulary) -> str:

@@ -81,12 +81,9 @@ def first_groups(summary: Summary, *, every: bool = False) -> list[Group]:
     """
     first = _first(summary)
     place = lambda one: (one.number - 1 != first, -abs(one.hidden.value or 0.0))  # noqa: E731
-    shown = [
-        one
-        for one in groups_of(summary)
-        if every or one.number - 1 == first or one.hidden.interval is None or not holds_zero(one.hidden)
-    ]
-    return [*sorted(shown, key=place), *class_groups(summary)]
+    groups = [*sorted(groups_of(summary), key=place), *class_groups(summary)]
+    off = [one.hidden.interval is None or not holds_zero(one.hidden) for one in groups]
+    return [one for at, one in enumerate(groups) if every or at == 0 or off[at]]
 
 
 def _first(summary: Summary) -> int | None:
