@@ -207,9 +207,12 @@ class Threads(_Pool):
     """
 
     def __init__(self, n: int) -> None:
+        from threadpoolctl import threadpool_limits
+
         super().__init__()
         self.room = n + 1
-        self._threads = ThreadPoolExecutor(n)
+        # OpenMP keeps a limit for each thread
+        self._threads = ThreadPoolExecutor(n, initializer=threadpool_limits, initargs=(1,))
         self._open = ExitStack()
 
     def __enter__(self) -> Workers:
