@@ -184,7 +184,7 @@ def _rest(summary: Summary, folder: Path | None, run: str | None) -> Iterable[tu
         yield "next", "found.save(FOLDER) writes the page; found.correct(new_rows)"
         return
     yield "page", str(folder / "report.html")
-    if summary.findings or summary.certificate.claims_hidden or helps(summary):
+    if helps(summary):
         yield "next", f"miscal calibrate {run} NEW.parquet --keep all --out corrected.parquet"
     else:
         yield "next", f"miscal show {run} --by COLUMN"

@@ -300,4 +300,4 @@ def synthetic(
             Settings(experiment, how.method, how.seeds, **given(chosen)), out, n_jobs=how.jobs, progress=progress
         )
     print("\n".join(done.lines))
-    print(f"{done.n_computed} of {done.n_cells} cells computed now, the others had been before: {done.page}")
+    print(f"{done.n_computed} of {done.n_cells} cells computed now, {done.n_cells} done in all: {done.page}")
