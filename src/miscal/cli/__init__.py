@@ -7,7 +7,7 @@ Heavy modules are imported by the commands that need them, so that ``miscal --he
 import os
 from collections.abc import Sequence
 
-from miscal.cli.exit_status import on_signals
+from miscal.cli.signals import on_signals
 
 __all__ = ["main"]
 

@@ -6,26 +6,10 @@ import re
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 
 from miscal.base.errors import InternalError, MiscalError
-
-
-@contextmanager
-def on_signals(stop: Callable[[int, object], None]) -> Iterator[None]:
-    """Call a function at Ctrl-C and SIGTERM while the block runs; a signal the parent had ignored stays ignored."""
-    before = {}
-    with suppress(ValueError):  # not the main thread: signals are not ours
-        for number in (signal.SIGINT, signal.SIGTERM):
-            if signal.getsignal(number) is not signal.SIG_IGN:
-                before[number] = signal.signal(number, stop)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
+from miscal.cli.signals import on_signals
 
 DONE, OUR_FAULT, USERS_TO_FIX, ALARM = 0, 1, 2, 3
 REPORT = "this is a bug in miscal; please run the same command with --debug and report what it prints"
@@ -68,21 +52,22 @@ def guarded(action: Callable[[], object], *, debug: bool = False) -> int:
         received.append(number)
         raise Stopped(number)
 
-    with on_signals(stop), warnings.catch_warnings():
-        if not debug:
-            warnings.simplefilter("ignore")
-        try:
+    # around the handlers too: a signal may come as they are set
+    try:
+        with on_signals(stop), warnings.catch_warnings():
+            if not debug:
+                warnings.simplefilter("ignore")
             status = action()
             sys.stdout.flush()
-        except BaseException as error:  # every end has its status here, signals included
-            if received:  # a library interrupted in the middle may have turned the signal into an error of its own
-                stopped = Stopped(received[0])
-                for note in getattr(error, "__notes__", ()):
-                    stopped.add_note(note)
-                return _failed(stopped, debug=debug)
-            # typer turns a closed pipe into an exit of its own
-            closed = isinstance(error, SystemExit) and isinstance(error.__context__, BrokenPipeError)
-            return _failed(error.__context__ if closed else error, debug=debug)  # type: ignore[arg-type]
+    except BaseException as error:  # every end has its status here, signals included
+        if received:  # a library interrupted in the middle may have turned the signal into an error of its own
+            stopped = Stopped(received[0])
+            for note in getattr(error, "__notes__", ()):
+                stopped.add_note(note)
+            return _failed(stopped, debug=debug)
+        # typer turns a closed pipe into an exit of its own
+        closed = isinstance(error, SystemExit) and isinstance(error.__context__, BrokenPipeError)
+        return _failed(error.__context__ if closed else error, debug=debug)  # type: ignore[arg-type]
     return status if isinstance(status, int) else DONE
 
 
