@@ -17,7 +17,7 @@ from miscal.findings.decisions import Promise, ends
 from miscal.findings.ledger.ledger import Finding
 from miscal.findings.verdict import fate_words, in_points, interval_of_size, together_words
 from miscal.report.formatting import MINUS
-from miscal.report.groups import Group, all_rows, first_groups
+from miscal.report.groups import Group, all_rows, first_groups, off_by_themselves
 from miscal.report.opening import MOST_LINES, aligned, filled, opening_lines, short_facts
 from miscal.report.texts import would_widen
 
@@ -43,8 +43,8 @@ def brief_lines(summary: Summary, folder: Path | None, *, every: bool = False, b
     whether the terminal has the characters that bars are drawn with.
     """
     answer, words = summary.answer, vocabulary(summary.kind)
-    groups = first_groups(summary, every=every)
-    shown = groups if every else groups[:MOST_GROUPS]
+    groups = first_groups(summary)
+    shown = groups if every else off_by_themselves(groups)[:MOST_GROUPS]
     run = None if folder is None else shlex.quote(str(folder))
     dots = "…" if bars else "..."
     lines = opening_lines(answer, dots)
@@ -58,7 +58,7 @@ def brief_lines(summary: Summary, folder: Path | None, *, every: bool = False, b
             shown = shown[:-1]
             table = group_table([*whole, *shown], words, bars=bars)
         lines += ["", *table]
-        if more := len(first_groups(summary, every=True)) - len(shown):
+        if more := len(groups) - len(shown):
             lines.append(f"{more} more: {'found.findings' if run is None else f'miscal show {run}'}")
     return [*lines, "", *short_facts([*_unsure(shown), *facts], dots, 0 if every else len(lines))]
 
@@ -66,7 +66,7 @@ def brief_lines(summary: Summary, folder: Path | None, *, every: bool = False, b
 def brief_markdown(summary: Summary, folder: Path) -> str:
     """Write a run as GitHub-flavoured markdown: its three lines, every group, and what to know of them."""
     answer, words = summary.answer, vocabulary(summary.kind)
-    groups = [one for one in (all_rows(summary), *first_groups(summary, every=True)) if one is not None]
+    groups = [one for one in (all_rows(summary), *first_groups(summary)) if one is not None]
     rows = [(one.name, *_cells(one, " ".join(_size(one, words)))) for one in groups]
     facts = [*_unsure(groups), *_warnings(summary), *_rest(summary, folder, shlex.quote(str(folder)))]
     said = "\n".join(f"- **{escaped(about)}**: {escaped(text)}" for about, text in facts)
@@ -188,12 +188,6 @@ def _rest(summary: Summary, folder: Path | None, run: str | None) -> Iterable[tu
         yield "next", f"miscal calibrate {run} NEW.parquet --keep all --out corrected.parquet"
     else:
         yield "next", f"miscal show {run} --by COLUMN"
-
-
-MOST_FINDINGS, MOST_CLASSES, MOST_COLUMNS = 5, 3, 20
-"""Findings, models of a judge, confusions and classes with findings, and columns that are shown of all."""
-
-"""What something is about, in a word, and what is said of it."""
 
 
 def finding_words(finding: Finding, words: Vocabulary, findings: Sequence[Finding]) -> str:

@@ -72,18 +72,21 @@ def groups_of(summary: Summary, most: int | None = None) -> list[Group]:
     ]
 
 
-def first_groups(summary: Summary, *, every: bool = False) -> list[Group]:
+def first_groups(summary: Summary) -> list[Group]:
     """Return the findings of a run and of its classes.
 
     First comes the one that the three lines name, then the others by how far they are off beside rows of equal
-    probability. What may not be off by itself, and shows beside others alone, is left out unless `every` one is asked
-    for.
+    probability.
     """
     first = _first(summary)
     place = lambda one: (one.number - 1 != first, -abs(one.hidden.value or 0.0))  # noqa: E731
-    groups = [*sorted(groups_of(summary), key=place), *class_groups(summary)]
+    return [*sorted(groups_of(summary), key=place), *class_groups(summary)]
+
+
+def off_by_themselves(groups: Sequence[Group]) -> list[Group]:
+    """Leave out what may not be off by itself, and shows beside others alone; the first group stays."""
     off = [one.hidden.interval is None or not holds_zero(one.hidden) for one in groups]
-    return [one for at, one in enumerate(groups) if every or at == 0 or off[at]]
+    return [one for at, one in enumerate(groups) if at == 0 or off[at]]
 
 
 def _first(summary: Summary) -> int | None:

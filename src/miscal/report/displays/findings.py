@@ -16,7 +16,7 @@ from miscal.discovery.summary import Summary
 from miscal.findings.ledger.ledger import Finding
 from miscal.report.drawing import Scale
 from miscal.report.formatting import bounds, count, points
-from miscal.report.groups import Curve, Group, all_rows, curves_of, first_groups, fitted_range
+from miscal.report.groups import Curve, Group, all_rows, curves_of, first_groups, fitted_range, off_by_themselves
 from miscal.report.legend import COLOURS
 from miscal.report.texts import begin, clean
 
@@ -174,7 +174,8 @@ class OverviewDisplay:
 
     def __init__(self, summary: Summary) -> None:
         self.summary, self._words = summary, vocabulary(summary.kind)
-        self.groups = [one for one in (all_rows(summary), *first_groups(summary)[:MOST_GROUPS]) if one is not None]
+        groups = off_by_themselves(first_groups(summary))[:MOST_GROUPS]
+        self.groups = [one for one in (all_rows(summary), *groups) if one is not None]
         happened, predicted = self._words.heads
         answer = summary.answer
         each = " ".join(

@@ -25,6 +25,7 @@ from miscal.report.groups import (
     fitted_range,
     groups_of,
     has_curve,
+    off_by_themselves,
 )
 from miscal.report.map_data import Example, Examples
 from miscal.report.opening import opening
@@ -48,7 +49,8 @@ def answer(source: Source) -> dict[str, Any]:
 
 def first_screen(summary: Summary) -> dict[str, Any]:
     """Return the three lines and both pictures of a run."""
-    groups = first_groups(summary)
+    every = first_groups(summary)
+    groups = off_by_themselves(every)
     first = [replace(one, name=few_words(one.name, NAME_WORDS)) for one in groups[:FIRST]]
     lines = (summary.answer.headline, summary.answer.reason, summary.answer.action)
     words = ALL_WORDS + max(0, LINE_WORDS - sum(len(one.split()) for one in lines)) // GIVEN
@@ -65,7 +67,7 @@ def first_screen(summary: Summary) -> dict[str, Any]:
         "rows": rows,
         # all rows alone look far off on an axis of their own
         "along": forest_axis(rows, () if curves is None or groups else (curves.x.low, curves.x.high)),
-        "total": len(first_groups(summary, every=True)),
+        "total": len(every),
         "shown": len(first),
         "listed_at": "findings" if summary.findings else "classes",
         "changed": changed,
