@@ -128,7 +128,7 @@ def look(rng: np.random.Generator, world: tuple, shift: float) -> NewLabelled:
     p = expit(score / np.sqrt(1 + np.pi * spread**2 / 8))
     y = (rng.random(len(unit)) < expit(score + day + shift)).astype(float)
     none, every = np.zeros((len(unit), 0)), np.ones(len(unit), bool)
-    return NewLabelled(none, y, p, p, p, every, unit)
+    return NewLabelled(none, y, p, p, every, unit)
 
 
 def one_monitor(rng: np.random.Generator, world: tuple, width: float) -> tuple[int | None, float]:

@@ -32,7 +32,7 @@ class Vocabulary:
     model states, ``rate`` how often it comes true, ``digits`` the decimals of both in per cent, ``ratio`` a heading or
     empty where nobody looks at it. ``one``, ``other`` and ``unknown`` say of a row that its outcome is 1, 0 or not
     known, ``over`` and ``under`` that a probability is higher or lower than how often it comes true. Mappings are by
-    this sign, ``meanings`` by entry of a glossary. ``case`` to ``needless`` speak of decisions at a threshold; the
+    this sign, ``meanings`` by entry of a glossary. ``cases`` to ``needless`` speak of decisions at a threshold; the
     methods put the last ones together.
 
     >>> words = vocabulary("event")
@@ -84,7 +84,6 @@ class Vocabulary:
     ranked: str
     pairs: str
     they: str
-    case: str
     cases: str
     acted: str
     come_true: str
@@ -214,7 +213,6 @@ _ANSWERS = Vocabulary(
     label="right",
     promise="On {rows} the model says {probability} and is right {rate} of the time ({n} rows).",
     elsewhere="On {rows} it is right {rate} of the time, at equal confidence elsewhere {expected} ({n} rows).",
-    case="answer",
     cases="answers",
     acted="accepted",
     come_true="are right",
@@ -285,7 +283,6 @@ _EVENTS = Vocabulary(
     ranked="the predicted risk ranks rows with the event {} rows without it",
     pairs="in pairs of a row with the event and one without it, the one with it has the higher risk",
     they="them",
-    case="row",
     cases="rows",
     acted="acted on",
     come_true="have the event",
@@ -371,7 +368,6 @@ _JUDGES = Vocabulary(
     label="approved",
     promise="On {rows} the judge says {probability}, and people approve {rate} ({n} rows).",
     elsewhere="On {rows} people approve {rate}, at equal judge score elsewhere {expected} ({n} rows).",
-    case="answer",
     cases="answers",
     acted="accepted",
     come_true="are approved by people",

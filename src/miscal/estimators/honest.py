@@ -266,23 +266,23 @@ def estimate_in_blocks(
         # past the check of how likely inputs are: these are of the same table
         return fitted.correct(X[rows], confidence[rows])
 
-    with_progress = {name: np.full(len(index), np.nan) for name in ("delta", "corrected", "mass")}
+    values = {name: np.full(len(index), np.nan) for name in ("delta", "corrected", "mass")}
     supported, local = np.zeros((2, len(index)), bool)
     # threads share the inputs and the field; each block is computed on one of them, so that no number depends on how
     # many there are
     with one_thread(), ThreadPoolExecutor(n_workers(field.n_jobs, max(1, len(spans)))) as pool:
         for number, part in enumerate(_in_turn(pool, corrected, spans)):
             place = slice(number * _BLOCK_ROWS, number * _BLOCK_ROWS + len(part.delta))
-            with_progress["delta"][place], with_progress["corrected"][place] = part.delta, part.corrected
+            values["delta"][place], values["corrected"][place] = part.delta, part.corrected
             supported[place], local[place] = part.supported, part.local
             if part.mass is not None:
-                with_progress["mass"][place] = part.mass
+                values["mass"][place] = part.mass
     visible = np.clip(field.global_map_.apply(confidence[index]), 0.0, 1.0) - confidence[index]
     return FieldEstimate(
-        **with_progress,
+        **values,
         supported=supported,
         visible=visible,
-        hidden=with_progress["delta"] - visible,
+        hidden=values["delta"] - visible,
         coordinates=np.zeros((len(index), 0)),
         standard_error=np.full(len(index), np.nan),
         local=local,

@@ -15,7 +15,7 @@ from miscal.runs.monitor.document import BROKEN, FINDING, GAIN, HOLDS, LEVEL, TH
 from miscal.runs.monitor.new_rows import NewLabelled
 from miscal.runs.monitor.state import FROM_FIRST, MonitorState, Question, groups_of, keys_of, refuse_counted, sums_of
 
-BY_ROW = ("correct", "confidence", "corrected", "visible", "supported")
+BY_ROW = ("correct", "confidence", "corrected", "supported")
 
 
 def rows_of(seed=0, n=400, *, off=0.0, left=0.0, turn=0.0, units=None, days=0.0):
@@ -30,7 +30,7 @@ def rows_of(seed=0, n=400, *, off=0.0, left=0.0, turn=0.0, units=None, days=0.0)
     rate = expit(clipped_logit(corrected) + off + left * np.sign(X[:, 1]) - turn * np.sign(X[:, 0]) + moved)
     y = (rng.random(n) < rate).astype(float)
     group = None if units is None else unit.astype(str).astype(object)
-    return NewLabelled(X, y, f, corrected, f, np.ones(n, bool), unit, group)
+    return NewLabelled(X, y, f, corrected, np.ones(n, bool), unit, group)
 
 
 def part(rows, at):

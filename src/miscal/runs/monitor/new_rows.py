@@ -44,8 +44,8 @@ class NewLabelled:
     ----------
     X : (n, d) float32 or float64
     correct : (n,) float64, 0 or 1
-    confidence, corrected, visible : (n,) float64 in [0, 1]
-        As given; corrected by the saved model; and by its global map alone.
+    confidence, corrected : (n,) float64 in [0, 1]
+        As given; and corrected by the saved model.
     supported : (n,) bool
     unit : (n,) int64
         Number of the unit, in rising order: of the group, of equal inputs, or of the row.
@@ -62,7 +62,6 @@ class NewLabelled:
     correct: Floats
     confidence: Floats
     corrected: Floats
-    visible: Floats
     supported: NDArray[np.bool_]
     unit: Ints
     group: np.ndarray | None = None
@@ -190,7 +189,6 @@ def read_labelled(
         correct=outcome[order],
         confidence=new.confidence[at],
         corrected=corrected["corrected"].to_numpy()[at],
-        visible=np.clip(fitted.global_map_.apply(new.confidence[at]), 0.0, 1.0),
         supported=corrected["supported"].to_numpy()[at],
         unit=unit[order],
         group=None if groups is None else groups[order],

@@ -136,9 +136,9 @@ def model_rows(result: PairResult, question: Ints) -> ModelRows:
 def common_groups(models: Sequence[ModelRows]) -> list[tuple[str, Condition, list[Ints]]]:
     """List the values of the columns that all models have; numbers and dates are cut into the same bins for all.
 
-    They are those that the ledger of shared findings tests (:func:`miscal.findings.shared.find_shared`), column by
-    column, each with its column and the rows of each model, empty where a model has none; values without any row are
-    left out.
+    They are those that the ledger of shared findings tests (:func:`miscal.findings.shared_findings.find_shared`),
+    column by column, each with its column and the rows of each model, empty where a model has none; values without any
+    row are left out.
     """
     ends = np.cumsum([len(one) for one in models])[:-1]
     found = []
@@ -188,7 +188,7 @@ def measure_shared(models: Sequence[ModelRows], seed: int = 0) -> TableRows:
     """Fill ``shared_findings``: groups in which the models of a data set err together, and those in which they differ.
 
     There is a row for each finding and model, the models in the order given; `seed` is of the order of rows of equal
-    confidence (:func:`miscal.findings.shared.find_shared`).
+    confidence (:func:`miscal.findings.shared_findings.find_shared`).
     """
     asked = [
         ModelAnswers(one.named["pair"], one.rows, one.question, one.columns, one.text, one.after) for one in models
