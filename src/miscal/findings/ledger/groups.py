@@ -18,8 +18,8 @@ from miscal.findings.conditions import Both, Condition, Missing, NoneOf, Term, V
 from miscal.findings.conditions.condition import numbers_of, texts_of, written
 from miscal.findings.ledger.bins import Bins, TrendRows, bins_of, spans, stretches, trend_of
 from miscal.findings.ledger.clusters import ClusterRows
-from miscal.findings.ledger.coded import CodedColumns
-from miscal.findings.ledger.membership import BinRanges, Columns, Numbers, RowLists, SideBySide
+from miscal.findings.ledger.coded import BinRanges, CodedColumns
+from miscal.findings.ledger.membership import Columns, RowLists, SideBySide
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 
 VALUE, TREND, INTERVAL, PAIR, THRESHOLDS, TERM, CLUSTER = range(7)
@@ -75,8 +75,9 @@ class Groups:
         """What each row adds to the test of each group: 1 if it is in the group, or its score in a trend."""
         if not self.trends:
             return self.member
-        scores = [(rows := np.flatnonzero(one.score), one.score[rows]) for one in self.trends.values()]
-        return self.member.replaced(min(self.trends), Numbers.of(self.member.n, scores))
+        rows = [np.flatnonzero(one.score) for one in self.trends.values()]
+        scores = [one.score[at] for one, at in zip(self.trends.values(), rows, strict=True)]
+        return self.member.replaced(min(self.trends), RowLists.of(self.member.n, rows, scores))
 
     @cached_property
     def axes(self) -> np.ndarray:

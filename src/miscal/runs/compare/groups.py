@@ -87,7 +87,7 @@ def candidates(sides: Sides) -> Candidates:
                 kinds.append(int(own.kinds[at]))
             found[place[condition]] = (*found.get(place[condition], ()), name)
     cut, both = len(sides.a), shared.member
-    halves = (both, both) if sides.paired else (both.of_rows(0, cut), both.of_rows(cut, both.n))
+    halves = (both, both) if sides.paired else [both.chosen(rows) for rows in np.split(np.arange(both.n), [cut])]
     a, b = (half.beside(RowLists.of(half.n, rows)) for half, rows in zip(halves, more, strict=True))
     also = (*shared.also, *([()] * len(more[0])))
     return Candidates(tuple(conditions), also, np.array(kinds, int), a, b, found, tuple(dict.fromkeys(lost)))
