@@ -142,41 +142,44 @@ def fit_rows(
 
     if evidence == TIME:
         return _fit_by_time(triples, model)
-
-    def expected_of(estimate: FieldEstimate) -> tuple[np.ndarray, np.ndarray]:
-        return expected_outcome(triples, seed), expected_outcome(triples, seed, estimate.corrected)
-
     if triples.split is None:
         blanked = BlankedRows.of(triples, np.full(len(triples), True), seed)
         found = fit_honest_fields(model, triples, blanked.changed(triples))
         parts = [(found.fold != k, found.fold == k) for k in np.unique(found.fold)]
-        corrections = corrections_by_name(triples, found.folded.corrected, parts)
-        expected = expected_of(found.folded)
         known = {"fold": found.fold, "forward": found.forward, "block": found.block}
-        known |= {"changed": found.changed}
-        return FittedRows(triples, model, found.folded, *expected, corrections, **known, blanked=blanked)
+        known |= {"blanked": replace(blanked, corrected=found.changed)}
+        return _put_together(triples, model, found.folded, parts, seed, **known)
     test = triples.split == "test"
     folded = fit_honest(model, triples.take(~test))
     unseen = model.estimate(triples.X[test], triples.confidence[test])
-    values = {
-        item.name: _merged(test, getattr(unseen, item.name), getattr(folded, item.name)) for item in fields(unseen)
-    }
-    estimate = FieldEstimate(**values)
     # the global maps learn from the rows that the field learned from
     learned = triples.split == "train" if model.fitted_.chooses_on_validation else ~test
-    corrections = corrections_by_name(triples, estimate.corrected, [(learned, np.ones(len(triples), dtype=bool))])
-    known = _blanked(model, triples, test, seed)
-    return FittedRows(triples, model, estimate, *expected_of(estimate), corrections, **known)
+    parts, blanked = [(learned, np.ones(len(triples), dtype=bool))], _blanked(model, triples, test, seed)
+    return _put_together(triples, model, _both(test, unseen, folded), parts, seed, blanked=blanked)
 
 
-def _blanked(model: MiscalibrationField, triples: Triples, unseen: np.ndarray, seed: int) -> dict[str, Any]:
+def _put_together(
+    triples: Triples,
+    model: MiscalibrationField,
+    estimate: FieldEstimate,
+    parts: Sequence[tuple[np.ndarray, np.ndarray]],
+    seed: int,
+    **known: Any,
+) -> FittedRows:
+    """Add what is learned of the confidences alone: E[y | f] before and after the correction, and global maps."""
+    expected = expected_outcome(triples, seed), expected_outcome(triples, seed, estimate.corrected)
+    corrections = corrections_by_name(triples, estimate.corrected, parts)
+    return FittedRows(triples, model, estimate, *expected, corrections, **known)
+
+
+def _blanked(model: MiscalibrationField, triples: Triples, unseen: np.ndarray, seed: int) -> BlankedRows:
     """Correct some rows that a field has not seen, with columns blank."""
     blanked = BlankedRows.of(triples, unseen, seed)
     changed = blanked.changed(triples)
     # past the check of how likely inputs are: these are unlike the others on purpose
     fitted = model.to_saved().fitted
     corrected = fitted.correct(changed.X, triples.confidence[changed.row]).corrected if len(changed.row) else None
-    return {"blanked": blanked, "changed": corrected}
+    return replace(blanked, corrected=corrected)
 
 
 def _fit_sample(triples: Triples, model: MiscalibrationField, size: int, seed: int) -> FittedRows:
@@ -192,22 +195,12 @@ def _fit_sample(triples: Triples, model: MiscalibrationField, size: int, seed: i
     unseen = estimate_in_blocks(model, triples.X, triples.confidence, np.flatnonzero(~sample))
     last = int(found.fold.max()) + 1
     fold, block = (_merged(sample, values, np.full(int((~sample).sum()), last)) for values in (found.fold, found.block))
-    folded, forward = (
-        FieldEstimate(
-            **{
-                item.name: _merged(sample, getattr(inside, item.name), getattr(unseen, item.name))
-                for item in fields(unseen) if item.name != "coordinates"
-            },
-            coordinates=np.zeros((len(sample), 0)),
-        )
-        for inside in (found.folded, found.forward)
-    )  # fmt: skip
+    nowhere = np.zeros((len(sample), 0))
+    folded, forward = (_both(sample, own, unseen, coordinates=nowhere) for own in (found.folded, found.forward))
     parts = [(sample & (fold != k), fold == k) for k in range(last + 1)]
-    corrections = corrections_by_name(triples, folded.corrected, parts)
-    expected = expected_outcome(triples, seed), expected_outcome(triples, seed, folded.corrected)
     known = {"fold": fold, "forward": forward, "block": block, "sample": sample}
-    known |= _blanked(model, triples, ~sample, seed)
-    return FittedRows(triples, model, folded, *expected, corrections, **known)
+    known |= {"blanked": _blanked(model, triples, ~sample, seed)}
+    return _put_together(triples, model, folded, parts, seed, **known)
 
 
 def _fit_by_time(triples: Triples, model: MiscalibrationField) -> FittedRows:
@@ -322,7 +315,13 @@ def corrections_by_name(
     return found
 
 
-def _merged(test: np.ndarray, unseen: np.ndarray, folded: np.ndarray) -> np.ndarray:
-    both = np.empty((len(test), *unseen.shape[1:]), dtype=unseen.dtype)
-    both[test], both[~test] = unseen, folded
+def _both(inside: np.ndarray, own: FieldEstimate, others: FieldEstimate, **known: np.ndarray) -> FieldEstimate:
+    """Put the estimates of the rows of a mask and of the others together."""
+    names = [item.name for item in fields(own) if item.name not in known]
+    return FieldEstimate(**{name: _merged(inside, getattr(own, name), getattr(others, name)) for name in names}, **known)
+
+
+def _merged(inside: np.ndarray, own: np.ndarray, others: np.ndarray) -> np.ndarray:
+    both = np.empty((len(inside), *own.shape[1:]), dtype=own.dtype)
+    both[inside], both[~inside] = own, others
     return both

@@ -136,11 +136,13 @@ _STREAM = 71
 class BlankedRows:
     """Some rows, once for each column with that column blank.
 
-    `row`, int64 (m,): positions of the rows.
+    `row`, int64 (m,): positions of the rows. `corrected`, float64 (c * m,): their corrected confidences without each
+    column, one column after the other, as honest as those of all rows; None until they are known.
     """
 
     columns: tuple[str, ...]
     row: np.ndarray
+    corrected: np.ndarray | None = None
 
     @classmethod
     def of(cls, triples: Triples, evaluated: np.ndarray, seed: int) -> BlankedRows:
@@ -165,26 +167,23 @@ class BlankedRows:
         return ChangedRows(np.tile(self.row, len(self.columns)), np.concatenate([X[:0], *blanked]))
 
 
-def costs(
-    blanked: BlankedRows | None, changed: np.ndarray | None, every: LabelledRows, corrected: np.ndarray
-) -> dict[str, Measure]:
+def costs(blanked: BlankedRows | None, every: LabelledRows, corrected: np.ndarray) -> dict[str, Measure]:
     """Measure by how much the log loss changes where a column is blank in every row.
 
-    `changed`, float64 (c * m,): confidences corrected without each column, one column after the other. `every`: all n
-    rows. `corrected`, float64 (n,): their confidences corrected with all columns. Returns mean differences by column,
-    with 95 % intervals; positive where the correction is worse without it.
+    `every`: all n rows. `corrected`, float64 (n,): their confidences corrected with all columns. Returns mean
+    differences by column, with 95 % intervals; positive where the correction is worse without it.
 
     Examples
     --------
     >>> rows = LabelledRows.of(np.array([0.0, 1.0] * 50), np.full(100, 0.5))
-    >>> found = costs(BlankedRows(("age",), np.arange(100)), np.full(100, 0.5), rows, 0.1 + 0.8 * rows.correct)
+    >>> found = costs(BlankedRows(("age",), np.arange(100), np.full(100, 0.5)), rows, 0.1 + 0.8 * rows.correct)
     >>> round(found["age"].value, 3)
     0.588
     """
-    if blanked is None or changed is None:
+    if blanked is None or blanked.corrected is None:
         return {}
     outcome, before = every.correct[blanked.row], corrected[blanked.row]
-    parts = np.reshape(changed, (len(blanked.columns), len(blanked.row)))
+    parts = np.reshape(blanked.corrected, (len(blanked.columns), len(blanked.row)))
     some = {"sample_weight": every.weight, "groups": every.group}
     some = {name: None if values is None else values[blanked.row] for name, values in some.items()}
     found = {}
@@ -215,9 +214,7 @@ class FittedRows:
     `sample`, bool (n,): the rows that the field was learned from, where they are a sample. The other rows are the last
         fold, and the last block: their values come from the field that is saved.
     `blanked`: some evaluation rows, with columns blank.
-    `changed`: their corrected confidences, as honest as those of `estimate`.
     `by_time`: whether folds are blocks of time, each judged by the blocks before it.
-    `evaluation_rows`: the evaluation rows, built from the others.
     `regime, hidden_regime`, object (n,): ``"over"``, ``"good"``, ``"under"``, or None where the field is not supported:
         cut on the field, and on its hidden part. These and the following are None until they are found.
     `ledger`: the findings.
@@ -234,17 +231,10 @@ class FittedRows:
     block: np.ndarray | None = None
     sample: np.ndarray | None = None
     blanked: BlankedRows | None = None
-    changed: np.ndarray | None = None
     by_time: bool = False
-    evaluation_rows: LabelledRows = None  # type: ignore[assignment]
     regime: np.ndarray | None = None
     hidden_regime: np.ndarray | None = None
     ledger: Ledger | None = None
-
-    def __post_init__(self) -> None:
-        if self.evaluation_rows is None:
-            # the class is frozen for everyone but its own making
-            object.__setattr__(self, "evaluation_rows", self.labelled(self.evaluated))
 
     @property
     def evidence(self) -> Evidence:
@@ -278,6 +268,11 @@ class FittedRows:
         columns |= {"group": triples.group, "weight": triples.weight} | known
         some = {name: None if v is None else v[inside] for name, v in columns.items()}
         return LabelledRows.of(**some, factor=triples.counted_by.factor)
+
+    @cached_property
+    def evaluation_rows(self) -> LabelledRows:
+        """The evaluation rows."""
+        return self.labelled(self.evaluated)
 
     @cached_property
     def corrected(self) -> LabelledRows:

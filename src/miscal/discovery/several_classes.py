@@ -138,7 +138,6 @@ def with_top_label_corrected(rows: FittedRows, corrected: np.ndarray, seed: int)
         expected_corrected=expected_outcome(triples, seed, f),
         # what blanks would change is known of the field's correction alone
         blanked=None,
-        changed=None,
     )
 
 

@@ -108,7 +108,7 @@ def first_numbers(rows: FittedRows, *, seed: int, several: ClassRun | None = Non
     predictions = {name: values[evaluated] for name, values in rows.corrections.items()}
     claimed = claim_of(rows, seed=seed)
     everyone = _everyone(triples)
-    cost = costs(rows.blanked, rows.changed, rows.every, rows.estimate.corrected)
+    cost = costs(rows.blanked, rows.every, rows.estimate.corrected)
     read = (ColumnReading(**one) for one in plain(list(triples.source.get(READ_COLUMNS, ()))))
     hidden_regime = rows.hidden_regime[evaluated]
     return {
