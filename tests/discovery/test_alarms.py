@@ -8,8 +8,12 @@ from scipy.stats import brunnermunzel, norm
 from sklearn.metrics import roc_auc_score
 
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.discovery.alarms import DISTANCE, LEAST_EACH, alarms, ranking, say_little
+from miscal.discovery.alarms import DISTANCE, LEAST_EACH, alarms, plain_facts, ranking, say_little
 from miscal.findings.residuals import EPSILON, default_epsilon
+
+
+def alarms_of(rows, kind="answer", **columns):
+    return alarms(rows, plain_facts(rows, kind=kind), kind=kind, **columns)
 
 
 def calibrated(n, seed, digits=None):
@@ -22,14 +26,14 @@ def calibrated(n, seed, digits=None):
 @pytest.mark.parametrize("digits", [None, 2, 1])
 @pytest.mark.parametrize("n", [100, 1000])
 def test_calibrated_confidences_raise_no_alarm(n, digits):
-    assert sum(bool(alarms(LabelledRows.of(*calibrated(n, seed, digits)))) for seed in range(100)) <= 1
+    assert sum(bool(alarms_of(LabelledRows.of(*calibrated(n, seed, digits)))) for seed in range(100)) <= 1
 
 
 @pytest.mark.parametrize("n", [100, 1000])
 def test_confidences_that_say_nothing_raise_an_alarm_in_one_draw_of_forty_at_most(n):
     rng = np.random.default_rng(n)
     raised = sum(
-        bool(alarms(LabelledRows.of((rng.random(n) < 0.5).astype(float), rng.uniform(0.4, 0.6, n)))) for _ in range(400)
+        bool(alarms_of(LabelledRows.of((rng.random(n) < 0.5).astype(float), rng.uniform(0.4, 0.6, n)))) for _ in range(400)
     )
     assert raised <= 19  # binomial(400, 0.025) exceeds it in 0.3 % of such tests
 
@@ -39,8 +43,8 @@ def test_confidences_turned_round_raise_both_alarms(seed):
     rng = np.random.default_rng(seed)
     f = rng.uniform(0.6, 1.0, 500)
     y = (rng.random(500) < f).astype(float)
-    assert alarms(LabelledRows.of(y, f)) == ()
-    said = alarms(LabelledRows.of(y, 1 - f), confidence_column="pd_score", correct_column="hit")
+    assert alarms_of(LabelledRows.of(y, f)) == ()
+    said = alarms_of(LabelledRows.of(y, 1 - f), confidence_column="pd_score", correct_column="hit")
     assert len(said) == 2
     assert all("column 'pd_score'" in one and "column 'hit'" in one for one in said)
 
@@ -50,28 +54,28 @@ def test_confidences_of_0_and_1_alone_are_told_with_what_can_be_learned_of_them(
     f = np.repeat(held, 100)
     y = np.where(np.arange(len(f)) % 5 < 2, 1.0, 0.0)
     assert default_epsilon("answer", f.mean()) == EPSILON
-    said = alarms(LabelledRows.of(y, f))[0]
+    said = alarms_of(LabelledRows.of(y, f))[0]
     rates = " and ".join(f"40 % where it is {one:.0f} (100 rows)" for one in held)
     assert said.startswith(
         f"The confidence is 0 or 1 in every row, which is a verdict and no probability. The accuracy is {rates}:"
     )
     f[0] = 0.5
-    assert not any("verdict" in one for one in alarms(LabelledRows.of(y, f)))
+    assert not any("verdict" in one for one in alarms_of(LabelledRows.of(y, f)))
 
 
 @pytest.mark.parametrize(("says", "count"), [(0.5 + DISTANCE - 0.001, 0), (0.5 + DISTANCE + 0.001, 1)])
 def test_the_mean_is_an_alarm_beyond_the_distance(says, count):
     y = np.tile([0.0, 1.0], 50)
     assert (
-        len(alarms(LabelledRows.of(y, np.full(100, says))))
-        == len(alarms(LabelledRows.of(y, np.full(100, 1 - says))))
+        len(alarms_of(LabelledRows.of(y, np.full(100, says))))
+        == len(alarms_of(LabelledRows.of(y, np.full(100, 1 - says))))
         == count
     )
 
 
 def test_the_sentence_has_the_numbers():
     y, f = np.repeat([1.0, 0.0], [88, 12]), np.full(100, 0.12)
-    [said] = alarms(LabelledRows.of(y, f))
+    [said] = alarms_of(LabelledRows.of(y, f))
     assert said.startswith("Average confidence (12 %) and accuracy (88 %) are 76 percentage points apart. ")
 
 
@@ -79,7 +83,7 @@ def test_the_sentence_has_the_numbers():
 def test_the_area_is_that_of_scikit_learn_and_its_limit_that_of_the_test_it_inverts(seed, digits):
     y, f = calibrated(200, seed, digits)
     ranked = ranking(LabelledRows.of(y, f))
-    if ranked is None:
+    if ranked.value is None:
         assert min(y.sum(), 200 - y.sum()) < LEAST_EACH
         return
     assert ranked.value == pytest.approx(roc_auc_score(y, f))
@@ -94,7 +98,7 @@ def test_the_area_is_that_of_scikit_learn_and_its_limit_that_of_the_test_it_inve
 def test_the_ranking_is_turned_with_the_confidence_and_knows_no_scale(seed):
     y, f = calibrated(300, seed)
     ranked = ranking(LabelledRows.of(y, f))
-    if ranked is None:
+    if ranked.value is None:
         return
     turned, bent = ranking(LabelledRows.of(y, 1 - f)), ranking(LabelledRows.of(y, f**3))
     assert turned.value == pytest.approx(1 - ranked.value)
@@ -104,7 +108,7 @@ def test_the_ranking_is_turned_with_the_confidence_and_knows_no_scale(seed):
 
 def test_few_answers_of_one_kind_are_not_ranked_and_separated_ones_are():
     f = np.linspace(0, 1, 100)
-    assert ranking(LabelledRows.of((f < 0.09).astype(float), f)) is None
+    assert ranking(LabelledRows.of((f < 0.09).astype(float), f)).value is None
     ranked = ranking(LabelledRows.of((f < 0.5).astype(float), f))
     assert (ranked.value, ranked.interval) == (0.0, (0.0, 0.0))
 
@@ -151,18 +155,18 @@ def rare(n, factor, seed):
 
 
 def test_rare_risks_raise_an_alarm_by_their_odds_and_beyond_chance_alone():
-    assert not any(alarms(rare(2_000, 1.0, seed), kind="event") for seed in range(50))
+    assert not any(alarms_of(rare(2_000, 1.0, seed), kind="event") for seed in range(50))
     for seed in range(10):
-        [said] = [one for one in alarms(rare(20_000, 12.0, seed), kind="event") if "apart" in one]
+        [said] = [one for one in alarms_of(rare(20_000, 12.0, seed), kind="event") if "apart" in one]
         assert said.startswith("The risk is far under-predicted: average predicted risk (0.3")
         # answers are never so rare: theirs are compared in points
-        assert alarms(rare(20_000, 12.0, seed)) == ()
+        assert alarms_of(rare(20_000, 12.0, seed)) == ()
 
 
 def test_a_level_that_is_off_is_told_before_the_column_is_asked_about():
     rng = np.random.default_rng(0)
     f = rng.uniform(0.7, 1.0, 2_000)
-    [said] = alarms(LabelledRows.of((rng.random(2_000) < (f - 0.7) * 2).astype(float), f))
+    [said] = alarms_of(LabelledRows.of((rng.random(2_000) < (f - 0.7) * 2).astype(float), f))
     assert said.startswith("The model is far too sure: average confidence (85 %) and accuracy (")
     assert said.index("ranks right answers above wrong ones") < said.index("check that the confidence")
 
@@ -170,17 +174,17 @@ def test_a_level_that_is_off_is_told_before_the_column_is_asked_about():
 def test_a_confidence_that_tells_rows_apart_hardly_or_not_is_told_by_independent_rows():
     rng = np.random.default_rng(3)
     y, f = calibrated(1_000, 4)
-    assert say_little(LabelledRows.of(y, f)) == ()
+    assert say_little(plain_facts(LabelledRows.of(y, f))) == ()
     noise = rng.uniform(0.3, 0.7, 1_000)
-    [said] = say_little(LabelledRows.of((rng.random(1_000) < 0.5).astype(float), noise))
+    [said] = say_little(plain_facts(LabelledRows.of((rng.random(1_000) < 0.5).astype(float), noise)))
     assert said.startswith("confidence ranks right answers hardly above wrong ones")
     # fifty independent rows, twenty times over, cannot tell
     y, f = ((rng.random(50) < 0.5).astype(float), rng.uniform(0.3, 0.7, 50))
     again = np.tile(np.arange(50), 20)
-    assert say_little(LabelledRows.of(y[again], f[again], group=again)) == ()
+    assert say_little(plain_facts(LabelledRows.of(y[again], f[again], group=again))) == ()
     # a base rate is calibrated: said, and no alarm
     rate = LabelledRows.of((rng.random(1_000) < 0.2).astype(float), np.full(1_000, 0.2))
-    assert alarms(rate, kind="event") == ()
-    assert say_little(rate, "event")[0] == (
+    assert alarms_of(rate, kind="event") == ()
+    assert say_little(plain_facts(rate, kind="event"), "event")[0] == (
         "the predicted risk is 20 % in 100 % of the rows, and tells none of these from another"
     )

@@ -45,6 +45,7 @@ _NO_VARIANCE = 1e-24
 
 def alarms(
     rows: LabelledRows,
+    facts: PlainFacts,
     *,
     correct_column: str | None = None,
     confidence_column: str | None = None,
@@ -52,21 +53,18 @@ def alarms(
 ) -> tuple[str, ...]:
     """Say what suggests that something else was taken for confidence or outcome.
 
-    `rows`: all rows, at least one. `correct_column, confidence_column`: the columns that they come from. Returns
-    sentences; none where there is nothing to check.
+    `rows`: all rows, at least one. `facts`: of them, by :func:`plain_facts`. `correct_column, confidence_column`: the
+    columns that they come from. Returns sentences; none where there is nothing to check.
 
     Examples
     --------
-    >>> sure = np.tile([0.1, 0.2, 0.9], 20)
-    >>> right = np.tile([1.0, 1.0, 0.0], 20)
-    >>> alarms(LabelledRows.of(right, sure))
-    ('Confidence ranks right answers below wrong ones: ...',)
-    >>> alarms(LabelledRows.of(1 - right, sure))
-    ()
-    >>> alarms(LabelledRows.of(np.tile([0.0, 0.0, 1.0], 20), np.tile([0.8, 0.85, 0.9], 20)))
+    >>> def told(right, sure):
+    ...     rows = LabelledRows.of(np.tile(right, 20), np.tile(sure, 20))
+    ...     return alarms(rows, plain_facts(rows))
+    >>> told([1.0, 1.0, 0.0], [0.1, 0.2, 0.9]), told([0.0, 0.0, 1.0], [0.1, 0.2, 0.9])
+    (('Confidence ranks right answers below wrong ones: ...',), ())
+    >>> told([0.0, 0.0, 1.0], [0.8, 0.85, 0.9])
     ('The model is far too sure: ...',)
-    >>> print(alarms(LabelledRows.of(np.tile([0.0, 1.0, 1.0], 20), np.tile([0.0, 1.0, 1.0], 20)))[0])
-    The confidence is 0 or 1 in every row, which is a verdict and no probability. The accuracy is 0 % where it is 0 ...
     """
     words = vocabulary(kind)
     stated = f"the {words.probability}" if confidence_column is None else f"column {confidence_column!r}"
@@ -74,13 +72,12 @@ def alarms(
     check = f"that {stated} {words.meanings['column']}, and that {outcome} {words.meanings['outcome column']}."
     found = []
     says, true = average(rows.confidence, rows.weight), average(rows.correct, rows.weight)
-    if np.isin(rows.confidence, (0, 1)).all():
+    if facts.verdicts:
         found.append(_verdicts(rows, words, confidence_column))
-    ranked = ranking(rows)
-    if _far_apart(rows, says, true, FACTOR[kind]):
-        found.append(f"{_level(says, true, ranked, words)}{check}")
-    if ranked is not None and ranked.interval[1] < 0.5:
-        first = _ranks(ranked, "below", words)
+    if facts.far:
+        found.append(f"{_level(says, true, facts.ranking, words)}{check}")
+    if facts.ranking.interval is not None and facts.ranking.interval[1] < 0.5:
+        first = _ranks(facts.ranking, "below", words)
         found.append(f"{first[:1].upper()}{first[1:]}. Check {check}")
     return tuple(found)
 
@@ -109,43 +106,38 @@ def _ranks(ranked: Measure, where: str, words: Vocabulary) -> str:
     )
 
 
-def say_little(rows: LabelledRows, kind: Kind = ANSWER) -> tuple[str, ...]:
+def say_little(facts: PlainFacts, kind: Kind = ANSWER) -> tuple[str, ...]:
     """Say where confidence tells rows apart hardly or not at all, which it may do and be calibrated: a base rate does.
-
-    `rows`: all rows, at least one.
 
     Examples
     --------
-    >>> rng = np.random.default_rng(0)
-    >>> say_little(LabelledRows.of((rng.random(900) < 0.7).astype(float), rng.uniform(0.65, 0.75, 900)))
-    ('confidence ranks right answers hardly above wrong ones: ...',)
-    >>> say_little(LabelledRows.of((rng.random(900) < 0.7).astype(float), np.full(900, 0.7)))[0]
+    >>> y = (np.random.default_rng(0).random(900) < 0.7).astype(float)
+    >>> say_little(plain_facts(LabelledRows.of(y, np.full(900, 0.7))))[0]
     'the confidence is 70 % in 100 % of the rows, and tells none of these from another'
     """
     words, said = vocabulary(kind), []
-    values, place = np.unique(rows.confidence, return_inverse=True)
-    shares = np.bincount(place, rows.mass) / rows.mass.sum()
-    if (share := float(shares.max())) >= ONE_VALUE:
-        same = words.percent(float(values[shares.argmax()]))
+    if facts.usual_share >= ONE_VALUE:
         said.append(
-            f"the {words.probability} is {same} in {percent(share)} of the rows, and tells none of these from another"
+            f"the {words.probability} is {words.percent(facts.usual)} in {percent(facts.usual_share)} of the rows, and "
+            "tells none of these from another"
         )
-    ranked = ranking(rows)
-    if ranked is not None and 0.5 <= ranked.interval[1] < LITTLE:
-        said.append(_ranks(ranked, "hardly above", words))
+    if facts.ranking.interval is not None and 0.5 <= facts.ranking.interval[1] < LITTLE:
+        said.append(_ranks(facts.ranking, "hardly above", words))
     return tuple(said)
 
 
 def plain_facts(
-    rows: LabelledRows, copied: Copies | None, kind: Kind, one_answer: Mapping[str, Any] | None
+    rows: LabelledRows,
+    copied: Copies | None = None,
+    kind: Kind = ANSWER,
+    one_answer: Mapping[str, Any] | None = None,
 ) -> PlainFacts:
     """Return what all rows show before anything is learned; `one_answer` as the reader of rows found it."""
     says, true = average(rows.confidence, rows.weight), average(rows.correct, rows.weight)
     values, place = np.unique(rows.confidence, return_inverse=True)
     shares = np.bincount(place, rows.mass) / rows.mass.sum()
-    ranked = ranking(rows)
     return PlainFacts(
-        ranking=Measure(value=None) if ranked is None else ranked,
+        ranking=ranking(rows),
         far=_far_apart(rows, says, true, FACTOR[kind]),
         verdicts=bool(np.isin(rows.confidence, (0, 1)).all()),
         usual=float(values[shares.argmax()]),
@@ -169,13 +161,13 @@ def _far_apart(rows: LabelledRows, says: float, true: float, factor: float) -> b
     return abs(logit(says) - logit(nearest)) > np.log(factor)
 
 
-def _level(says: float, true: float, ranked: Measure | None, words: Vocabulary) -> str:
+def _level(says: float, true: float, ranked: Measure, words: Vocabulary) -> str:
     """Say how far apart they are: where rows are ranked well, the level is off, and the columns may well be right."""
     apart = (
         f"verage {words.probability} ({words.percent(says)}) and {words.rate} ({words.percent(true)}) are "
         f"{decimal(abs(100 * (says - true)), words.digits)} percentage points apart"
     )
-    if ranked is None or ranked.interval[0] <= 0.5:
+    if ranked.interval is None or ranked.interval[0] <= 0.5:
         return f"A{apart}. Check "
     where = "hardly above" if ranked.interval[1] < LITTLE else "above"
     return (
@@ -184,7 +176,7 @@ def _level(says: float, true: float, ranked: Measure | None, words: Vocabulary) 
     )
 
 
-def ranking(rows: LabelledRows) -> Measure | None:
+def ranking(rows: LabelledRows) -> Measure:
     """Estimate the area under the ROC curve of confidence, with its 95 % limits.
 
     The standard error is that of DeLong, DeLong and Clarke-Pearson (1988), from midranks, so that ties count half.
@@ -193,8 +185,8 @@ def ranking(rows: LabelledRows) -> Measure | None:
     2.5 % is nominal); with 20 right answers and an area of 0.8, the lower one in 7.5 %.
 
     `rows`: where they hang together, the variance is larger by the design effect of the placements
-    (:mod:`miscal.calibration.survey_design`). Where they count unequally, a pair counts for the product of two. Returns
-    none where fewer than ten answers are right, or fewer than ten are wrong.
+    (:mod:`miscal.calibration.survey_design`). Where they count unequally, a pair counts for the product of two.
+    Undefined where fewer than ten answers are right, or fewer than ten are wrong.
 
     Examples
     --------
@@ -208,7 +200,7 @@ def ranking(rows: LabelledRows) -> Measure | None:
 
     right = rows.correct > 0
     if min(right.sum(), (~right).sum()) < LEAST_EACH:
-        return None
+        return Measure(value=None)
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight
     place = np.unique(rows.confidence, return_inverse=True)[1]
     masses = [np.bincount(place, weight * side, int(place.max()) + 1) for side in (right, ~right)]

@@ -76,7 +76,12 @@ def discover(
     """
     read = triples
     check_seed(seed)
-    _check_settings(method, options, device, epsilon, min_rows)
+    # made for its checks alone, before any work is done
+    make_estimator(method, options=options, device=device)
+    if epsilon is not None and not 0.0 <= epsilon < 1.0:
+        raise InputError(f"epsilon must be in [0, 1); got {epsilon!r}")
+    if not isinstance(min_rows, int) or isinstance(min_rows, bool) or min_rows < 1:
+        raise InputError(f"min_rows must be a whole number of at least 1; got {min_rows!r}")
     thresholds = Thresholds.of(threshold, cost)
     check_layout(map_method)
     expected = expected_seconds(*triples.X.shape)
@@ -171,14 +176,3 @@ def _sample_size(triples: Triples, evaluation: Evidence, asked: int | None) -> i
             "from: leave one of them out"
         )
     return None
-
-
-def _check_settings(
-    method: str, options: Mapping[str, Any] | None, device: str, epsilon: float | None, min_rows: int
-) -> None:
-    # made for its checks alone, before any work is done
-    make_estimator(method, options=options, device=device)
-    if epsilon is not None and not 0.0 <= epsilon < 1.0:
-        raise InputError(f"epsilon must be in [0, 1); got {epsilon!r}")
-    if not isinstance(min_rows, int) or isinstance(min_rows, bool) or min_rows < 1:
-        raise InputError(f"min_rows must be a whole number of at least 1; got {min_rows!r}")

@@ -85,17 +85,6 @@ BACK = 30
 """Characters that are kept of what comes before the difference, so that the sentence can be read."""
 
 
-@dataclass(frozen=True)
-class Layout:
-    """Positions of rows on a plane.
-
-    `positions`, float64 (n, 2): where each row lies; no unit. `method`: what made them: ``pca``, ``tsne`` or ``umap``.
-    """
-
-    positions: np.ndarray
-    method: str
-
-
 def shown_rows(n: int, *, seed: int, limit: int = MAX_ROWS) -> np.ndarray:
     """Choose the rows a map shows.
 
@@ -112,29 +101,30 @@ def shown_rows(n: int, *, seed: int, limit: int = MAX_ROWS) -> np.ndarray:
     return np.sort(np.random.default_rng(seed).choice(n, size=limit, replace=False))
 
 
-def lay_out(X: np.ndarray, *, method: MapMethod = "auto", seed: int = 0) -> Layout:
+def lay_out(X: np.ndarray, *, method: MapMethod = "auto", seed: int = 0) -> tuple[np.ndarray, str]:
     """Lay rows out on a plane.
 
     `X`, float (n, d): rows, finite. `method`: auto takes t-SNE, or principal components where fewer than 50 rows
     differ. Above 1,000 distinct rows, t-SNE places the others between those that it laid out. UMAP needs the extra
     ``miscal[interpret]``, and can take longer than the fit. `seed`: of t-SNE, of UMAP, and of the samples that they and
-    PCA learn from. Returns the same for the same input and seed; a direction without variance is 0.
+    PCA learn from. Returns the positions, float64 (n, 2), without a unit, and what made them: ``pca``, ``tsne`` or
+    ``umap``; the same for the same input and seed, and 0 along a direction without variance.
 
     Examples
     --------
-    >>> lay_out(np.array([[0.0, 1.0], [2.0, 1.0], [4.0, 1.0]]), method="pca").positions.round(6) + 0.0
+    >>> lay_out(np.array([[0.0, 1.0], [2.0, 1.0], [4.0, 1.0]]), method="pca")[0].round(6) + 0.0
     array([[-2.,  0.],
            [ 0.,  0.],
            [ 2.,  0.]])
     """
     if method == "umap":
-        return Layout(_umap(X, seed), "umap")
+        return _umap(X, seed), "umap"
     if method != "pca":
         reduced = principal_components(X, min(_DIMENSIONS, X.shape[1]), seed=seed)
         distinct = np.unique(reduced, axis=0, return_index=True)[1]
         if method == "tsne" or len(distinct) >= LEAST_ROWS:
-            return Layout(_tsne(reduced, distinct, seed), "tsne")
-    return Layout(principal_components(X, 2, seed=seed), "pca")
+            return _tsne(reduced, distinct, seed), "tsne"
+    return principal_components(X, 2, seed=seed), "pca"
 
 
 def _tsne(reduced: np.ndarray, distinct: np.ndarray, seed: int) -> np.ndarray:
@@ -240,40 +230,30 @@ class Picture:
         )
 
     @cached_property
-    def drawn(self) -> DrawnMap:
-        """The rows on a plane, by their inputs and by their learned coordinates."""
+    def drawn(self) -> tuple[pl.DataFrame, MapInfo, float]:
+        """The rows on a plane, by their inputs and by their learned coordinates.
+
+        That is the content of ``map.parquet``: positions, field, text, metadata and named inputs; how it was made; and
+        the seconds that it took.
+        """
         start = time.monotonic()
         with global_random_kept(), one_thread():
             coordinates = self.model.transform(self.rows.X) if self.coordinates is None else self.coordinates
             places = np.ascontiguousarray(self.rows.places)
-            raw, learned = (lay_out(each, method=self.method, seed=self.seed) for each in (places, coordinates))
-            beside = (*_positions("raw", raw), *_positions("learned", learned), *_explaining(self.rows))
+            found = [lay_out(each, method=self.method, seed=self.seed) for each in (places, coordinates)]
+            positions = np.column_stack([position for position, _ in found])
+            names = ("raw_1", "raw_2", "learned_1", "learned_2")
+            beside = (*map(pl.Series, names, positions.T), *_explaining(self.rows))
             # in the order that the rows came in
             table = self.field.with_columns(*beside).sort("row", maintain_order=True)
         info = MapInfo(
             file=MAP_FILE,
-            raw_method=raw.method,
-            learned_method=learned.method,
+            raw_method=found[0][1],
+            learned_method=found[1][1],
             n_shown=len(self.rows),
             n_total=self.n_total,
         )
-        return DrawnMap(table, info, round(time.monotonic() - start, 3))
-
-
-@dataclass(frozen=True, eq=False)
-class DrawnMap:
-    """A map: the content of ``map.parquet``, how it was made, and the seconds that it took.
-
-    The table has positions, field, text, metadata and named inputs of the rows shown.
-    """
-
-    table: pl.DataFrame
-    info: MapInfo
-    seconds: float
-
-
-def _positions(name: str, layout: Layout) -> list[pl.Series]:
-    return [pl.Series(f"{name}_{k + 1}", layout.positions[:, k]) for k in range(2)]
+        return table, info, round(time.monotonic() - start, 3)
 
 
 def _explaining(some: Triples) -> list[pl.Series]:
@@ -282,9 +262,11 @@ def _explaining(some: Triples) -> list[pl.Series]:
     inputs = {name: values for name, values in named.items() if name not in some.metadata}
     return [
         _texts(some),
-        *(_column(f"answer.{clean_text(name)}", values) for name, values in some.answers.items()),
-        *(_column(f"meta.{clean_text(name)}", values) for name, values in some.metadata.items()),
-        *(_column(f"feature.{clean_text(name)}", values) for name, values in inputs.items()),
+        *(
+            _column(f"{kind}.{clean_text(name)}", values)
+            for kind, columns in (("answer", some.answers), ("meta", some.metadata), ("feature", inputs))
+            for name, values in columns.items()
+        ),
     ]
 
 

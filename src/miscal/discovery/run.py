@@ -104,15 +104,15 @@ class RunContent:
     @property
     def map(self) -> pl.DataFrame:
         """Two-dimensional positions of the rows, drawn when they are first asked for."""
-        return self.picture.drawn.table if isinstance(self.picture, Picture) else self.picture
+        return self.picture.drawn[0] if isinstance(self.picture, Picture) else self.picture
 
     def with_map(self) -> "RunContent":
         """Return the same run with its map, and with a summary that says how it was made and how long that took."""
         if not isinstance(self.picture, Picture):
             return self
-        drawn = self.picture.drawn
-        told = {"map": drawn.info, "timing": {**self.summary.timing, "map": drawn.seconds}}
-        return replace(self, summary=self.summary.model_copy(update=told), picture=drawn.table)
+        table, info, seconds = self.picture.drawn
+        told = {"map": info, "timing": {**self.summary.timing, "map": seconds}}
+        return replace(self, summary=self.summary.model_copy(update=told), picture=table)
 
     @cached_property
     def tables(self) -> Tables:

@@ -177,12 +177,12 @@ def summarise(
         seed=seed,
         evidence=rows.evidence,
         answer=Answer(headline="", reason="", action=""),
-        alarms=(*leaking, *copy_alarms(copies(triples), len(triples)), *alarms(everyone, **named, kind=triples.kind)),
+        alarms=(*leaking, *copy_alarms(copies(triples), len(triples)), *alarms(everyone, known["plain"], **named, kind=triples.kind)),
         warnings=tuple(
             plain(
                 [
                     *leaking,
-                    *say_little(everyone, triples.kind),
+                    *say_little(known["plain"], triples.kind),
                     *triples.notes,
                     *warnings,
                     *_remarks(rows, regimes, supported, regime),

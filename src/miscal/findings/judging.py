@@ -52,16 +52,14 @@ class Judged:
     """A region's mean residual and its two parts. Positive: UNDER-confident; negative: over-confident.
 
     `residual, visible, hidden`: means over its rows of ``y - f``, of ``E[y | f] - f`` and of ``y - E[y | f]``; the
-    first is the sum of the others. Intervals and p-values are raw: not adjusted for the number of regions. `p_values`:
-    for ``"total"``, ``"visible"`` and ``"hidden"``: adjusted by Holm over all regions that were tested with this one,
-    each of the three in a family of its own; 1 where there are no rows, or where nothing was claimed. `confirmed`:
-    whether each of them is at most 0.05 and its mean has the sign that was claimed.
+    first is the sum of the others. Intervals and p-values are raw: not adjusted for the number of regions. `confirmed`:
+    whether each p-value, adjusted by Holm over all regions that were tested with this one, each of the three in a
+    family of its own, is at most 0.05, and its mean has the sign that was claimed; never where nothing was claimed.
     """
 
     residual: MeasureAgainstNull
     visible: MeasureAgainstNull
     hidden: MeasureAgainstNull
-    p_values: dict[str, float]
     confirmed: Confirmed
 
 
@@ -103,9 +101,7 @@ def judge(rows: LabelledRows, regions: Sequence[np.ndarray], signs: Sequence[int
             name: bool(p_value <= SETTINGS.significance and sign and sign * one.value > 0)
             for name, one, p_value in zip(_PARTS, parts, adjusted, strict=True)
         }
-        residual, visible, hidden = parts
-        by_part = dict(zip(_PARTS, adjusted, strict=True))
-        judged.append(Judged(residual, visible, hidden, by_part, Confirmed(**confirmed)))
+        judged.append(Judged(*parts, Confirmed(**confirmed)))
     return judged
 
 

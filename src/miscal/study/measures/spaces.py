@@ -22,7 +22,7 @@ from miscal.base.folds import row_groups
 from miscal.base.threads import one_thread
 from miscal.data.splits import SAMPLE_ROWS, draw_rows
 from miscal.discovery.fitted_rows import evaluated_rows
-from miscal.discovery.layout import LEAST_ROWS, Layout, MapMethod, lay_out, shown_rows
+from miscal.discovery.layout import LEAST_ROWS, MapMethod, lay_out, shown_rows
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.kernel import nearest
 from miscal.findings.enrichment import clean_label, encode
@@ -188,17 +188,17 @@ def measure_layouts(result: PairResult) -> TableRows:
     category = [None if value is None or value != value else clean_label(value) for value in column]
     rows = []
     for space, points in (("raw", X), ("learned", result.found.model.field.transform(X))):
-        layout = laid_out(points, seed=seed)
-        places = zip(triples.row[at].tolist(), *layout.positions.T.tolist(), category, delta, strict=True)
-        named = {**result.named, "space": space, "layout": layout.method}
+        positions, layout = laid_out(points, seed=seed)
+        places = zip(triples.row[at].tolist(), *positions.T.tolist(), category, delta, strict=True)
+        named = {**result.named, "space": space, "layout": layout}
         rows += [named | dict(zip(("row", "x", "y", "category", "delta"), place, strict=True)) for place in places]
     return {"layouts": rows}
 
 
-def laid_out(points: np.ndarray, *, seed: int) -> Layout:
+def laid_out(points: np.ndarray, *, seed: int) -> tuple[np.ndarray, str]:
     """Lay points (n, d) out by UMAP where it is installed and 50 of them differ; else by t-SNE or principal components.
 
-    >>> laid_out(np.ones((60, 3)), seed=0).method
+    >>> laid_out(np.ones((60, 3)), seed=0)[1]
     'pca'
     """
     enough = len(np.unique(points, axis=0)) >= LEAST_ROWS
