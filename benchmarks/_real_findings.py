@@ -47,7 +47,7 @@ from miscal.evidence.certificates import certificate
 from miscal.evidence.conditional import outcome_given_confidence
 from miscal.evidence.kernel_score import smoothed_residuals
 from miscal.evidence.settings import SIGNIFICANCE
-from miscal.findings.conditions import Alike, AnyOf
+from miscal.findings.conditions.other_kinds import Alike, AnyOf
 from miscal.findings.ledger.ledger import Finding
 
 MIN_GROUP_ROWS, LEVEL = 20, 0.05

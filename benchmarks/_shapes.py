@@ -12,8 +12,8 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import expit
 
-from miscal.findings.conditions import Condition, Cycle, Trend
-from miscal.findings.conditions.column_kinds import part_of
+from miscal.findings.conditions.column_kinds import Cycle, Trend, part_of
+from miscal.findings.conditions.condition import Condition
 from miscal.findings.ledger.groups import Groups, named_groups
 
 ROWS = 10_000

@@ -24,7 +24,7 @@ from miscal.calibration.labelled_rows import LabelledRows
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
 from miscal.evidence.settings import SIGNIFICANCE
-from miscal.findings.conditions import Value
+from miscal.findings.conditions.column_kinds import Value
 from miscal.findings.judging import hidden_residual, strata_of
 from miscal.findings.ledger.groups import VALUE, error_shares, named_groups
 from miscal.findings.ledger.ledger import find

@@ -23,7 +23,7 @@ from miscal.evidence.conditional import given_count, permutation_p_value, strata
 from miscal.evidence.kernel_score import SmoothedResiduals, smoothed_residuals
 from miscal.evidence.power import clusters, detectable_places, halves, planted
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
-from miscal.findings.conditions import Condition, Frame
+from miscal.findings.conditions.condition import Condition, Frame
 from miscal.findings.ledger.groups import Groups, named_groups
 from miscal.findings.ledger.scan import scan
 from miscal.scoring.demo import path as demo_path

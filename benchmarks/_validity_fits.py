@@ -30,7 +30,7 @@ from miscal.calibration.metrics.smooth import smece_of_residuals
 from miscal.data.triples import Triples
 from miscal.discovery.discover import discover
 from miscal.discovery.run import RunContent
-from miscal.findings.conditions import Frame
+from miscal.findings.conditions.condition import Frame
 from miscal.findings.ledger.ledger import NAMED
 
 STATED, RIGHT = np.array([0.5, 0.7, 0.8, 0.9, 0.99]), np.array([0.6, 0.45, 0.75, 0.7, 0.9])

@@ -43,7 +43,7 @@ from miscal.evidence.certificates import certificate, drift
 from miscal.evidence.conditional import outcome_given_confidence, rare_values_warning
 from miscal.evidence.kernel_score import smoothed_residuals
 from miscal.evidence.settings import EvidenceSettings
-from miscal.findings.conditions import Frame
+from miscal.findings.conditions.condition import Frame
 from miscal.findings.decisions import Thresholds, decide
 from miscal.findings.judging import judge
 from miscal.findings.ledger.groups import Groups, error_shares, named_groups

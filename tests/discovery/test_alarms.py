@@ -33,7 +33,8 @@ def test_calibrated_confidences_raise_no_alarm(n, digits):
 def test_confidences_that_say_nothing_raise_an_alarm_in_one_draw_of_forty_at_most(n):
     rng = np.random.default_rng(n)
     raised = sum(
-        bool(alarms_of(LabelledRows.of((rng.random(n) < 0.5).astype(float), rng.uniform(0.4, 0.6, n)))) for _ in range(400)
+        bool(alarms_of(LabelledRows.of((rng.random(n) < 0.5).astype(float), rng.uniform(0.4, 0.6, n))))
+        for _ in range(400)
     )
     assert raised <= 19  # binomial(400, 0.025) exceeds it in 0.3 % of such tests
 

@@ -10,7 +10,7 @@ from miscal.discovery.summarise import gated_regimes
 from miscal.discovery.summary import Regime, SmoothEce
 from miscal.evidence.certificates import Certificate
 from miscal.evidence.limits.agreement import Bound
-from miscal.findings.conditions import Trend
+from miscal.findings.conditions.column_kinds import Trend
 from miscal.findings.judging import Confirmed
 from miscal.findings.ledger.sizes import fate_of
 

@@ -14,7 +14,7 @@ from miscal.discovery.alarms import ONE_VALUE
 from miscal.discovery.summary import Summary
 from miscal.discovery.summary_parts import Answer, Confusion, JudgeNumbers, Rate
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
-from miscal.findings.conditions import Trend
+from miscal.findings.conditions.column_kinds import Trend
 from miscal.findings.ledger.ledger import Finding
 from miscal.findings.ledger.sizes import WORSE, holds_zero
 from miscal.findings.verdict import in_points

@@ -318,7 +318,9 @@ def corrections_by_name(
 def _both(inside: np.ndarray, own: FieldEstimate, others: FieldEstimate, **known: np.ndarray) -> FieldEstimate:
     """Put the estimates of the rows of a mask and of the others together."""
     names = [item.name for item in fields(own) if item.name not in known]
-    return FieldEstimate(**{name: _merged(inside, getattr(own, name), getattr(others, name)) for name in names}, **known)
+    return FieldEstimate(
+        **{name: _merged(inside, getattr(own, name), getattr(others, name)) for name in names}, **known
+    )
 
 
 def _merged(inside: np.ndarray, own: np.ndarray, others: np.ndarray) -> np.ndarray:

@@ -23,25 +23,8 @@ from miscal.calibration.metrics.registry import METRICS, correction_metrics
 from miscal.calibration.metrics.scores import log_losses, mean_of_values, squared_errors
 from miscal.calibration.survey_design import average, correlation, spread
 from miscal.data.triples import FoundUnits
+from miscal.discovery import summary
 from miscal.discovery.fitted_rows import TIME, FittedRows
-from miscal.discovery.summary import (
-    Comparison,
-    Curves,
-    FieldNumbers,
-    FindingOverTime,
-    Gain,
-    GapNumbers,
-    Global,
-    Histogram,
-    OtherUnit,
-    OverTime,
-    PeriodNumbers,
-    Regime,
-    SmoothEce,
-    TimeBlock,
-    Units,
-    WeightNumbers,
-)
 from miscal.discovery.summary_parts import CurveNumbers, CurvePair, Score
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.enrichment import written_date
@@ -70,7 +53,7 @@ def share_extreme(rows: LabelledRows) -> float:
     return average((np.abs(rows.confidence - 0.5) > 0.5 - EXTREME).astype(float), rows.weight)
 
 
-def global_numbers(rows: LabelledRows, everyone: LabelledRows | None = None, *, seed: int) -> Global:
+def global_numbers(rows: LabelledRows, everyone: LabelledRows | None = None, *, seed: int) -> summary.Global:
     """Measure the evaluation rows; accuracy and confidence, which nothing is learned for, are of all rows.
 
     `everyone`: all rows, where others do not evaluated.
@@ -79,10 +62,10 @@ def global_numbers(rows: LabelledRows, everyone: LabelledRows | None = None, *, 
     if everyone is not None:
         of |= dict.fromkeys(("accuracy", "confidence"), everyone)
     scores = {name: metric.estimate_of(of[name], DRAWS, seed) for name, metric in METRICS.items()}
-    return Global(**{name: _stored(score, Global.kind(name)) for name, score in scores.items()})
+    return summary.Global(**{name: _stored(score, summary.Global.kind(name)) for name, score in scores.items()})
 
 
-def unit_numbers(rows: LabelledRows, found: FoundUnits) -> Units:
+def unit_numbers(rows: LabelledRows, found: FoundUnits) -> summary.Units:
     """Say what rows are counted by, and for how many independent rows they count.
 
     Examples
@@ -96,7 +79,7 @@ def unit_numbers(rows: LabelledRows, found: FoundUnits) -> Units:
     effect = effect_of_mean(rows, np.ones(len(rows), dtype=bool))
     named, colon, period = (found.column or "").rpartition(":")
     column = f"{period} of {named}" if colon and period in PERIODS else found.column
-    return Units(
+    return summary.Units(
         unit=column or {"equal inputs": "input", "near copies": "input", "named": "group"}.get(found.source, "row"),
         source=found.source,
         column=found.column,
@@ -108,11 +91,11 @@ def unit_numbers(rows: LabelledRows, found: FoundUnits) -> Units:
         n_effective=len(rows) / effect,
         factor=found.factor,
         coarser=found.coarser,
-        others=tuple(OtherUnit(column=name, widening=wider) for name, wider in found.others),
+        others=tuple(summary.OtherUnit(column=name, widening=wider) for name, wider in found.others),
     )
 
 
-def weight_numbers(weights: np.ndarray | None, column: str | None = None) -> WeightNumbers | None:
+def weight_numbers(weights: np.ndarray | None, column: str | None = None) -> summary.WeightNumbers | None:
     """Say how unequally rows count; None where they count alike because no weights are named.
 
     `weights`, float64 (n,): of the evaluation rows. `column`: that names them.
@@ -126,12 +109,12 @@ def weight_numbers(weights: np.ndarray | None, column: str | None = None) -> Wei
     if weights is None:
         return None
     share = weights / weights.sum()
-    return WeightNumbers(column=column, n_effective=1 / float(share @ share), largest=float(share.max()))
+    return summary.WeightNumbers(column=column, n_effective=1 / float(share @ share), largest=float(share.max()))
 
 
 def field_numbers(
     rows: LabelledRows, regime: np.ndarray, supported: np.ndarray, *, visible: np.ndarray, structure: bool
-) -> FieldNumbers:
+) -> summary.FieldNumbers:
     """Describe the estimated field over the evaluation rows.
 
     `supported`, bool (n,): whether enough of the rows learned from lie nearby. `visible`, float64 (n,): the visible
@@ -139,7 +122,7 @@ def field_numbers(
     Returns the correlation is null where delta or the confidence is constant.
     """
     weights = rows.weight
-    return FieldNumbers(
+    return summary.FieldNumbers(
         mean=number(average(rows.delta, weights)),
         std=number(spread(rows.delta, weights)),
         std_visible=number(spread(visible, weights)),
@@ -152,7 +135,7 @@ def field_numbers(
     )
 
 
-def regime_numbers(rows: LabelledRows, regime: np.ndarray, *, seed: int | None) -> tuple[Regime, ...]:
+def regime_numbers(rows: LabelledRows, regime: np.ndarray, *, seed: int | None) -> tuple[summary.Regime, ...]:
     """Measure each regime on evaluation rows: over, good, under; the numbers of an empty one are null.
 
     `seed`: of the bootstrap and of the null draws of smECE; None leaves smECE out.
@@ -160,13 +143,13 @@ def regime_numbers(rows: LabelledRows, regime: np.ndarray, *, seed: int | None) 
     return tuple(_regime(name, rows, regime == name, one, seed) for name, one in judge_regimes(rows, regime).items())
 
 
-def _regime(name: str, rows: LabelledRows, inside: np.ndarray, judged: Judged, seed: int | None) -> Regime:
+def _regime(name: str, rows: LabelledRows, inside: np.ndarray, judged: Judged, seed: int | None) -> summary.Regime:
     own = rows.take(inside)
 
     def mean(values: np.ndarray) -> float | None:
         return average(values, own.weight) if len(own) else None
 
-    return Regime(
+    return summary.Regime(
         name=name,
         n=len(own),
         share=average(inside, rows.weight),
@@ -176,24 +159,28 @@ def _regime(name: str, rows: LabelledRows, inside: np.ndarray, judged: Judged, s
         visible=judged.visible,
         hidden=judged.hidden,
         confirmed=judged.confirmed,
-        smece=SmoothEce(value=None) if seed is None else smooth_ece(own, seed=seed),
+        smece=summary.SmoothEce(value=None) if seed is None else smooth_ece(own, seed=seed),
         brier=mean((own.correct - own.confidence) ** 2),
     )
 
 
-def smooth_ece(rows: LabelledRows, *, seed: int) -> SmoothEce:
+def smooth_ece(rows: LabelledRows, *, seed: int) -> summary.SmoothEce:
     """Measure smECE with its interval, noise floor and p-value; all null where there are no rows."""
-    return _stored(smece_of(rows, DRAWS, seed), SmoothEce) if len(rows) else SmoothEce(value=None)
+    return _stored(smece_of(rows, DRAWS, seed), summary.SmoothEce) if len(rows) else summary.SmoothEce(value=None)
 
 
-def comparison(rows: LabelledRows, predictions: Mapping[str, np.ndarray], regime: np.ndarray) -> dict[str, Comparison]:
+def comparison(
+    rows: LabelledRows, predictions: Mapping[str, np.ndarray], regime: np.ndarray
+) -> dict[str, summary.Comparison]:
     """Score corrections on all evaluation rows and on each regime of the uncorrected field.
 
     `predictions`, str (n,): their corrected confidences by name of the correction.
     """
     slices = {"all": np.ones(len(rows), dtype=bool), **{name: regime == name for name in REGIMES}}
     return {
-        name: Comparison(**{part: score(replace(rows, confidence=p).take(inside)) for part, inside in slices.items()})
+        name: summary.Comparison(
+            **{part: score(replace(rows, confidence=p).take(inside)) for part, inside in slices.items()}
+        )
         for name, p in predictions.items()
     }
 
@@ -204,7 +191,7 @@ def score(rows: LabelledRows) -> Score:
     return Score(n=len(rows), **values)
 
 
-def correction_gains(rows: LabelledRows, predictions: Mapping[str, np.ndarray]) -> dict[str, Gain]:
+def correction_gains(rows: LabelledRows, predictions: Mapping[str, np.ndarray]) -> dict[str, summary.Gain]:
     """Subtract the losses of miscal's correction from those of each other correction, row by row.
 
     `rows`: the n evaluation rows. `predictions`, str (n,): their corrected confidences by name of the correction,
@@ -224,7 +211,7 @@ def correction_gains(rows: LabelledRows, predictions: Mapping[str, np.ndarray]) 
         return _stored(mean_of_values(rows, difference), Measure)
 
     return {
-        name: Gain(brier=saved(squared_errors, theirs), log_loss=saved(log_losses, theirs))
+        name: summary.Gain(brier=saved(squared_errors, theirs), log_loss=saved(log_losses, theirs))
         for name, theirs in predictions.items()
         if name != OURS
     }
@@ -237,7 +224,7 @@ def curves(
     findings: Sequence[np.ndarray] = (),
     *,
     min_rows: int = MIN_SLICE_ROWS,
-) -> Curves:
+) -> summary.Curves:
     """Compute reliability curves of all evaluation rows, both miscalibrated regimes and findings, before and after.
 
     `corrected`, float64 (n,): their confidences after the correction. `findings`: the rows of each, bool (n,).
@@ -253,7 +240,7 @@ def curves(
 
     drawn = {name: pair(inside) for name, inside in slices.items()}
     # few bins: several curves stand in one picture
-    return Curves(**drawn, findings=tuple(pair(inside, BINS_OF_FINDINGS) for inside in findings))
+    return summary.Curves(**drawn, findings=tuple(pair(inside, BINS_OF_FINDINGS) for inside in findings))
 
 
 def reliability(rows: LabelledRows, n_bins: int = BINS, *, min_rows: int = MIN_SLICE_ROWS) -> CurveNumbers | None:
@@ -266,7 +253,7 @@ def reliability(rows: LabelledRows, n_bins: int = BINS, *, min_rows: int = MIN_S
     return CurveNumbers(**{name: np.asarray(getattr(curve, name)).tolist() for name in CurveNumbers.model_fields})
 
 
-def histogram(delta: np.ndarray, regime: np.ndarray, epsilon: float) -> Histogram:
+def histogram(delta: np.ndarray, regime: np.ndarray, epsilon: float) -> summary.Histogram:
     """Count the test rows' delta in bins that span it evenly around 0, by regime.
 
     `epsilon`: Half-width of the band that counts as well calibrated, of which at least twice as much is spanned.
@@ -284,7 +271,7 @@ def histogram(delta: np.ndarray, regime: np.ndarray, epsilon: float) -> Histogra
     delta = np.clip(delta, -reach, reach)
     edges = np.linspace(-reach, reach, HISTOGRAM_BINS + 1)
     counts = {name: np.histogram(delta[regime == name], edges)[0].tolist() for name in REGIMES}
-    return Histogram(edges=edges.tolist(), **counts)
+    return summary.Histogram(edges=edges.tolist(), **counts)
 
 
 def gap(
@@ -293,9 +280,9 @@ def gap(
     *,
     seed: int,
     min_rows: int = MIN_SLICE_ROWS,
-    whole: Global,
-    regimes: Sequence[Regime],
-) -> GapNumbers:
+    whole: summary.Global,
+    regimes: Sequence[summary.Regime],
+) -> summary.GapNumbers:
     """Measure the worst-slice gap; null where neither regime has enough rows.
 
     `min_rows`: rows that a regime needs. `whole`: from :func:`global_numbers`, of the same rows and seed. `regimes`:
@@ -304,7 +291,7 @@ def gap(
     measured = {"all": whole.smece.interval, **{part.name: part.smece.interval for part in regimes}}
     known = {name: ends for name, ends in measured.items() if ends is not None}
     found = gap_of(rows, slice_number(regime), min_rows=min_rows, random_state=seed, known=known)
-    return _stored(found, GapNumbers)
+    return _stored(found, summary.GapNumbers)
 
 
 def _stored(estimate: Any, kind: type[Measure]) -> Any:
@@ -315,7 +302,7 @@ def _stored(estimate: Any, kind: type[Measure]) -> Any:
     )
 
 
-def over_time(rows: FittedRows, column: str | None) -> OverTime | None:
+def over_time(rows: FittedRows, column: str | None) -> summary.OverTime | None:
     """Measure each period of time on the evaluation rows; None where no times are known.
 
     `rows`: with times, and their findings. `column`: name of the column of times.
@@ -329,10 +316,10 @@ def over_time(rows: FittedRows, column: str | None) -> OverTime | None:
     names = [_written(one) for one in times]
     every = np.ones(len(time), dtype=bool)
     findings = tuple(
-        FindingOverTime(finding=place, periods=tuple(_periods(rows, number, names, inside[evaluated])))
+        summary.FindingOverTime(finding=place, periods=tuple(_periods(rows, number, names, inside[evaluated])))
         for place, inside in enumerate(rows.ledger.members[:MOST_FINDINGS], start=1)
     )
-    return OverTime(
+    return summary.OverTime(
         column=column,
         period=period,
         periods=tuple(_periods(rows, number, names, every)),
@@ -380,12 +367,12 @@ def _rounded(time: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _periods(
     rows: FittedRows, number: NDArray[np.integer], names: list[str], inside: NDArray[np.bool_]
-) -> Iterator[PeriodNumbers]:
+) -> Iterator[summary.PeriodNumbers]:
     for place, name in enumerate(names):
         some = np.flatnonzero(inside & (number == place))
         if len(some):
             own, corrected = rows.evaluation_rows.take(some), rows.corrected.take(some)
-            yield PeriodNumbers(
+            yield summary.PeriodNumbers(
                 start=name,
                 n=len(own),
                 accuracy=average(own.correct, own.weight),
@@ -397,10 +384,10 @@ def _periods(
             )
 
 
-def _blocks(rows: FittedRows) -> tuple[TimeBlock, ...]:
+def _blocks(rows: FittedRows) -> tuple[summary.TimeBlock, ...]:
     time, block = rows.triples.time, rows.fold
     found = (time[block == k] for k in range(int(block.max()) + 1))
-    return tuple(TimeBlock(first=_written(own.min()), last=_written(own.max()), n=len(own)) for own in found)
+    return tuple(summary.TimeBlock(first=_written(own.min()), last=_written(own.max()), n=len(own)) for own in found)
 
 
 def _written(time: np.datetime64 | np.float64) -> str:

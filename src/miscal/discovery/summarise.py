@@ -42,7 +42,8 @@ from miscal.evidence.kernel_score import SmoothedResiduals, smoothed_residuals
 from miscal.evidence.limits.agreement import NOTHING_CLAIMED
 from miscal.evidence.power import detectable_places
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
-from miscal.findings.conditions import Frame, Value
+from miscal.findings.conditions.column_kinds import Value
+from miscal.findings.conditions.condition import Frame
 from miscal.findings.decisions import Thresholds, decide
 from miscal.findings.judging import contents_of
 from miscal.findings.ledger.frames import frame_of_rows
@@ -177,7 +178,11 @@ def summarise(
         seed=seed,
         evidence=rows.evidence,
         answer=Answer(headline="", reason="", action=""),
-        alarms=(*leaking, *copy_alarms(copies(triples), len(triples)), *alarms(everyone, known["plain"], **named, kind=triples.kind)),
+        alarms=(
+            *leaking,
+            *copy_alarms(copies(triples), len(triples)),
+            *alarms(everyone, known["plain"], **named, kind=triples.kind),
+        ),
         warnings=tuple(
             plain(
                 [

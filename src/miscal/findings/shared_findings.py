@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from miscal.base.document import Measure
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.findings.conditions import Condition
-from miscal.findings.conditions.condition import numbers_of
+from miscal.findings.conditions.condition import Condition, numbers_of
 from miscal.findings.ledger.bins import TrendRows
 from miscal.findings.ledger.blocks import value_cells
 from miscal.findings.ledger.groups import Groups, named_groups

@@ -13,7 +13,7 @@ import polars as pl
 
 from miscal.base.arrays import counted
 from miscal.evidence.settings import SIGNIFICANCE
-from miscal.findings.conditions import read_condition
+from miscal.findings.conditions.condition import read_condition
 from miscal.findings.ledger.values import value_words
 from miscal.findings.shared_findings import SHARED
 from miscal.report.formatting import brief_points, count, metric, percent, points, size

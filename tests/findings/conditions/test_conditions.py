@@ -10,17 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from miscal.findings.conditions import (
-    KINDS,
-    Both,
-    Condition,
-    Frame,
-    Several,
-    Span,
-    Value,
-    read_condition,
-)
-from miscal.findings.conditions.condition import Wording
+from miscal.findings.conditions.column_kinds import Span, Value
+from miscal.findings.conditions.condition import KINDS, Condition, Frame, Wording, read_condition
+from miscal.findings.conditions.other_kinds import Both, Several
 from miscal.findings.input_clusters import InputClusters
 from miscal.findings.ledger.clusters import clusters_of
 from miscal.findings.ledger.groups import named_groups

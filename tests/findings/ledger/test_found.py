@@ -7,7 +7,7 @@ from scipy.stats import binom
 
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.evidence.conditional import outcome_given_confidence
-from miscal.findings.conditions import Mixed
+from miscal.findings.conditions.other_kinds import Mixed
 from miscal.findings.ledger.clusters import clusters_of
 from miscal.findings.ledger.describe import describe
 from miscal.findings.ledger.groups import CLUSTER, error_shares, named_groups, with_clusters

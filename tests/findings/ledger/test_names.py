@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.findings.conditions import Trend
+from miscal.findings.conditions.column_kinds import Trend
 from miscal.findings.ledger.groups import named_groups
 from miscal.findings.ledger.ledger import find
 
@@ -55,6 +55,6 @@ def test_intervals_of_one_column_share_no_rows_and_no_row_is_shown_twice(seed):
 
 
 def span_rows(condition, columns):
-    from miscal.findings.conditions import Frame
+    from miscal.findings.conditions.condition import Frame
 
     return condition.rows(Frame(len(columns["size"]), columns))

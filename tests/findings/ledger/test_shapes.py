@@ -6,7 +6,7 @@ from scipy.special import expit
 from scipy.stats import binomtest
 
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.findings.conditions import Frame
+from miscal.findings.conditions.condition import Frame
 from miscal.findings.ledger.bins import order_levels, stretches
 from miscal.findings.ledger.groups import INTERVAL, named_groups
 from miscal.findings.ledger.ledger import find

@@ -11,7 +11,7 @@ from miscal import FindingsDisplay, ReliabilityDisplay
 from miscal.base.document import Measure
 from miscal.base.errors import InputError
 from miscal.discovery.summary import read_summary
-from miscal.findings.conditions import Value
+from miscal.findings.conditions.column_kinds import Value
 from miscal.findings.ledger.ledger import Finding
 from miscal.report.displays import OverviewDisplay
 

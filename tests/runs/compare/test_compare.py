@@ -15,7 +15,7 @@ from miscal.base.errors import InputError
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.run import RunContent
-from miscal.findings.conditions import Value
+from miscal.findings.conditions.column_kinds import Value
 from miscal.findings.ledger.scan import cut_into_strata
 from miscal.runs.compare.compared_rows import Match, RunRows, Side, Sides, match_rows, sides_of
 from miscal.runs.compare.comparison import LOWER_IS_BETTER, SPARE, RunComparison, _of_rows, beside, judged

@@ -7,7 +7,9 @@ from scipy.special import expit, logit
 
 import miscal
 from miscal.cli import main
-from miscal.findings.conditions import AnyOf, Both, Cycle, Frame, Levels, Missing, NoneOf, Period, Span, Trend, Value
+from miscal.findings.conditions.column_kinds import Cycle, Levels, Missing, Period, Span, Trend, Value
+from miscal.findings.conditions.condition import Frame
+from miscal.findings.conditions.other_kinds import AnyOf, Both, NoneOf
 from miscal.runs.scan.correction import ScanCorrection, ScanMap, ScanShift, _column, _shifted, readable_correction
 from miscal.runs.scan.document import as_python, as_sql
 

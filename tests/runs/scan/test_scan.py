@@ -18,7 +18,7 @@ import miscal
 from miscal.base.errors import FileError, InputError
 from miscal.cli import main
 from miscal.data.relations import Relation
-from miscal.findings.conditions import Frame
+from miscal.findings.conditions.condition import Frame
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS
 from miscal.runs.scan.command import FILES
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.findings.conditions import Frame, read_condition
+from miscal.findings.conditions.condition import Frame, read_condition
 from miscal.study.measures.models import ModelRows, measure_shared
 from miscal.study.tables import TABLES
 

@@ -35,7 +35,7 @@ class Frame:
 
     Examples
     --------
-    >>> from miscal.findings.conditions import read_condition
+    >>> from miscal.findings.conditions.condition import read_condition
     >>> law = read_condition({"kind": "value", "column": "subject", "value": "law", "of": "text"})
     >>> law.rows(Frame(2, {"subject": np.array(["art", "law"])})).tolist()
     [False, True]

@@ -14,9 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import rankdata
 
-from miscal.findings.conditions import Condition, Cycle, Levels, Period, Span, Trend
-from miscal.findings.conditions.column_kinds import DAYS, MONTHS, PARTS, part_of
-from miscal.findings.conditions.condition import numbers_of, texts_of, written
+from miscal.findings.conditions.column_kinds import DAYS, MONTHS, PARTS, Cycle, Levels, Period, Span, Trend, part_of
+from miscal.findings.conditions.condition import Condition, numbers_of, texts_of, written
 
 _MOVED = 0.0075
 """Share of the rows by which an end may move from its quantile to a round number: 0.3 of a bin of 2.5 %."""

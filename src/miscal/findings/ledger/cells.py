@@ -20,8 +20,9 @@ from miscal.calibration.pairs import pair_scores
 from miscal.calibration.survey_design import PAIRS_SEEN, SurveyDesign
 from miscal.data.counting import Cut, Member, Question
 from miscal.data.relations import DATE, NUMBER, TEXT
-from miscal.findings.conditions import Both, Condition, Missing, Trend, Value
-from miscal.findings.conditions.condition import written
+from miscal.findings.conditions.column_kinds import Missing, Trend, Value
+from miscal.findings.conditions.condition import Condition, written
+from miscal.findings.conditions.other_kinds import Both
 from miscal.findings.ledger.bins import Bins, TrendRows, stretches
 from miscal.findings.ledger.blocks import Split, UnitDesign
 from miscal.findings.ledger.coded import CodedColumns

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from miscal.findings.conditions import Cluster
+from miscal.findings.conditions.other_kinds import Cluster
 from miscal.findings.input_clusters import MANY_VALUES, InputClusters
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 

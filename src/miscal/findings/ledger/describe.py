@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from miscal.findings.conditions import Alike, AnyOf, Both, Condition, Mixed, Mostly, TermShare
+from miscal.findings.conditions.condition import Condition
+from miscal.findings.conditions.other_kinds import Alike, AnyOf, Both, Mixed, Mostly, TermShare
 from miscal.findings.ledger.groups import CLUSTER, INTERVAL, TERM, TREND, VALUE, ColumnGroups, Groups
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 

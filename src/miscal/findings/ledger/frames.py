@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from miscal.findings.conditions import Frame
+from miscal.findings.conditions.condition import Frame
 from miscal.findings.input_clusters import InputClusters
 
 

@@ -14,8 +14,9 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from miscal.base.number_wording import percent
-from miscal.findings.conditions import Both, Condition, Missing, NoneOf, Term, Value
-from miscal.findings.conditions.condition import numbers_of, texts_of, written
+from miscal.findings.conditions.column_kinds import Missing, Value
+from miscal.findings.conditions.condition import Condition, numbers_of, texts_of, written
+from miscal.findings.conditions.other_kinds import Both, NoneOf, Term
 from miscal.findings.ledger.bins import Bins, TrendRows, bins_of, spans, stretches, trend_of
 from miscal.findings.ledger.clusters import ClusterRows
 from miscal.findings.ledger.coded import BinRanges, CodedColumns

@@ -11,7 +11,8 @@ from pydantic import FiniteFloat, NonNegativeInt
 from miscal.base.document import Measure, Part, Text
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import average
-from miscal.findings.conditions import Mixed, Stored
+from miscal.findings.conditions.condition import Stored
+from miscal.findings.conditions.other_kinds import Mixed
 from miscal.findings.input_clusters import InputClusters
 from miscal.findings.ledger.blocks import RowTable, Table
 from miscal.findings.ledger.describe import describe, made_of
@@ -19,14 +20,7 @@ from miscal.findings.ledger.exact import cut_into_strata
 from miscal.findings.ledger.groups import CLUSTER, TERM, VALUE, Groups
 from miscal.findings.ledger.scan import scan_table
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
-from miscal.findings.ledger.sizes import (
-    TestedGroup,
-    allowing_for_choice,
-    fate_of,
-    hidden_size,
-    left_by,
-    residual_size,
-)
+from miscal.findings.ledger.sizes import TestedGroup, allowing_for_choice, fate_of, hidden_size, left_by, residual_size
 from miscal.findings.ledger.values import ColumnValue, column_values
 from miscal.findings.residuals import observed_over_expected
 

@@ -43,25 +43,11 @@ from scipy.special import ndtr, ndtri
 from miscal.base.document import Measure
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import deflated
-from miscal.findings.conditions import Alike
+from miscal.findings.conditions.other_kinds import Alike
 from miscal.findings.ledger.blocks import Candidates, RowTable, Table, value_cells
 from miscal.findings.ledger.describe import describe
-from miscal.findings.ledger.exact import (
-    Strata,
-    crossed,
-    cut_into_strata,
-    exact_p_value,
-    strata_within,
-)
-from miscal.findings.ledger.groups import (
-    CLUSTER,
-    INTERVAL,
-    TERM,
-    THRESHOLDS,
-    VALUE,
-    Groups,
-    error_shares,
-)
+from miscal.findings.ledger.exact import Strata, crossed, cut_into_strata, exact_p_value, strata_within
+from miscal.findings.ledger.groups import CLUSTER, INTERVAL, TERM, THRESHOLDS, VALUE, Groups, error_shares
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.sizes import (
     UNDEFINED,

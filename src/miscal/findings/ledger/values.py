@@ -11,7 +11,8 @@ from pydantic import FiniteFloat, NonNegativeInt
 from miscal.base.document import Measure, Part, Text, clean_text
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import average
-from miscal.findings.conditions import Condition, Stored, Value
+from miscal.findings.conditions.column_kinds import Value
+from miscal.findings.conditions.condition import Condition, Stored
 from miscal.findings.ledger.blocks import Table
 from miscal.findings.ledger.groups import ColumnGroups, Groups
 from miscal.findings.ledger.settings import LedgerSettings

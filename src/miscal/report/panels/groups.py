@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from miscal.base.vocabulary import Vocabulary
 from miscal.discovery.summary import Summary
-from miscal.findings.conditions import TEXT, Missing, Trend
+from miscal.findings.conditions.column_kinds import Missing, Trend
+from miscal.findings.conditions.condition import TEXT
 from miscal.findings.ledger.ledger import Finding
 from miscal.findings.ledger.sizes import CORRECTED
 from miscal.findings.ledger.values import EXPLAINED, FEW_ROWS, FINDING, ColumnValue

@@ -19,7 +19,7 @@ from miscal.base.vocabulary import ANSWER, Kind, Vocabulary, vocabulary
 from miscal.discovery.summary import Global
 from miscal.discovery.summary_parts import Answer, CurveNumbers
 from miscal.evidence.certificates import Certificate
-from miscal.findings.conditions import Stored
+from miscal.findings.conditions.condition import Stored
 from miscal.findings.verdict import in_points
 from miscal.report.formatting import decimals_for, points
 from miscal.report.opening import aligned, cut, opening_lines, short_facts

@@ -18,7 +18,7 @@ from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.calibration.survey_design import average
 from miscal.evidence.conditional import centred
 from miscal.evidence.settings import SIGNIFICANCE
-from miscal.findings.conditions import Condition
+from miscal.findings.conditions.condition import Condition
 from miscal.findings.ledger.groups import Groups, error_shares, named_groups
 from miscal.findings.ledger.membership import RowLists, SideBySide
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS

@@ -19,7 +19,7 @@ from miscal.discovery.run import RunContent, read_run
 from miscal.discovery.run_folder import MONITOR, check_seal
 from miscal.discovery.summary import Measure
 from miscal.evidence.settings import SIGNIFICANCE
-from miscal.findings.conditions import Frame
+from miscal.findings.conditions.condition import Frame
 from miscal.runs.monitor import state as states
 from miscal.runs.monitor.document import (
     BROKEN,

@@ -38,7 +38,7 @@ from miscal.discovery.run import RunContent
 from miscal.discovery.saved_model import model_folder
 from miscal.evidence.anytime import SUMS, clipped_logit, running_interval, unit_sums
 from miscal.evidence.settings import SIGNIFICANCE
-from miscal.findings.conditions import Frame
+from miscal.findings.conditions.condition import Frame
 from miscal.findings.residuals import EPSILON
 from miscal.runs.monitor.document import (
     BROKEN,

@@ -41,7 +41,8 @@ from miscal.evidence.rankings import (
     standard_errors,
     student,
 )
-from miscal.findings.conditions import Condition, Value
+from miscal.findings.conditions.column_kinds import Value
+from miscal.findings.conditions.condition import Condition
 from miscal.findings.judging import hidden_residual, strata_of
 from miscal.findings.ledger.frames import with_features
 from miscal.findings.ledger.groups import column_groups
