@@ -24,7 +24,7 @@ from miscal.findings.enrichment import Enriched
 from miscal.findings.judging import Confirmed
 from miscal.findings.ledger.ledger import Finding, FindingsMethod
 
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 """Version of the layout of ``summary.json``; raised whenever a key changes its meaning, is removed, or is
 needed by a command that reads runs. A run of another version is refused."""
 

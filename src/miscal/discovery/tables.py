@@ -132,7 +132,6 @@ def _findings_schema() -> dict[str, Any]:
         "together_with": pl.Int64,
         "fate": pl.String,
         "units_needed": pl.Struct({"units": pl.Int64, "rows": pl.Int64}),
-        "explained": pl.Float64,
         "aliases": pl.List(pl.String),
         "rows": pl.List(pl.Int64),
         "condition": pl.String,

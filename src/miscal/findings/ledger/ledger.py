@@ -70,7 +70,6 @@ class Finding(Part):
         where no stratum compares them.
     `p_value, p_adjusted`: given the findings above it; and adjusted for all candidates. Two-sided.
     `sign`: ``"over"``: less often right than rows of equal confidence, so over-confident beside them; ``"under"``.
-    `explained`: no estimate of it is good enough.
     `aliases`: other candidates of nearly the same rows, in words.
     `rows`: the most telling rows, by their number in the source: where over, those of outcome 0, the surest first;
         where under, those of outcome 1, the least sure first. A row that a finding above it names is passed over.
@@ -99,7 +98,6 @@ class Finding(Part):
     p_value: FiniteFloat
     p_adjusted: FiniteFloat
     sign: str
-    explained: None = None
     aliases: tuple[Text, ...] = ()
     rows: tuple[int, ...] = ()
     after: Measure = Measure(value=None)
