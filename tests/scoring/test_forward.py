@@ -80,7 +80,8 @@ def test_an_output_layer_that_is_no_plain_linear_one_is_left_as_it_is():
 @pytest.mark.parametrize(("device", "n_batches"), [("cpu", 2), ("cuda:0", 1)])
 def test_the_budget_suits_the_device(device, n_batches):
     model, told = FakeModel(), []
-    model.device = torch.device(device)
+    model.device, whole = torch.device(device), model.evaluate
+    model.evaluate = lambda batch: told.append(len(batch)) or whole(batch)
     items = as_items([Question(f"q{k}", "so " * 48, ("a", "b"), 0) for k in range(24)])
-    evaluate_items(model, items, on_batch=told.append)
+    evaluate_items(model, items)
     assert (len(told), np.sum(told)) == (n_batches, 24)

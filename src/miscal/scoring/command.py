@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +17,12 @@ from miscal.base.errors import InputError
 from miscal.base.frames import read_parquet
 from miscal.base.number_wording import decimal, percent
 from miscal.base.options import takes
-from miscal.scoring.folder import TRIPLES, Progress, ScoredFolder, score_folder
+from miscal.scoring.folder import TRIPLES, Progress, score_folder
 from miscal.scoring.model_source import ModelSpec
 from miscal.scoring.options import ScoringOptions
-from miscal.scoring.questions import DEFAULTS, Item, read_template
+from miscal.scoring.questions import DEFAULTS, read_template
 from miscal.scoring.scorer import as_items, choose_batch_workers, default_batch_tokens
-from miscal.scoring.tasks import Task, read_task
+from miscal.scoring.tasks import read_task
 
 ALLOWED_FAILURES = 0.01
 """Share of rows that may fail before a finished run counts as an error."""
@@ -70,7 +70,10 @@ def run(*, model: str, task: str, out: str | Path, **options: Any) -> ScoringSum
     note, asked = found.note, found.questions
     columns = {name: [question.metadata[name] for question in asked] for name in asked[0].metadata}
     rows, sample = draw([question.id for question in asked], columns, how.limit, how.seed)
-    form, items, about = _questions(replace(found, questions=tuple(asked[row] for row in rows)), how)
+    form = how.form or found.form
+    template = read_template(how.prompt_file, found.kind) if how.prompt_file else found.template or DEFAULTS[found.kind]
+    items = as_items([asked[row] for row in rows], form=form, template=template, seed=how.seed)
+    about = {"task": found.name, "revision": found.revision, "form": form, "prompt": template, "seed": how.seed}
     about |= {"limit": how.limit, "sample": asdict(sample) if sample else None}
     began = time.monotonic()
     with _bar() as progress:
@@ -100,18 +103,7 @@ def run(*, model: str, task: str, out: str | Path, **options: Any) -> ScoringSum
         )
     notes.append(done.manifest.get("embeddings", {}).get("note"))
     notes += [f"the tokenizer warns: {warning}" for warning in done.manifest.get("warnings", ())]
-    return _summary(done, time.monotonic() - began, tuple(filter(None, notes)))
-
-
-def _questions(task: Task, how: ScoringOptions) -> tuple[str, list[Item], dict[str, Any]]:
-    form = how.form or task.form
-    template = read_template(how.prompt_file, task.kind) if how.prompt_file else task.template or DEFAULTS[task.kind]
-    items = as_items(task.questions, form=form, template=template, seed=how.seed)
-    about = {"task": task.name, "revision": task.revision, "form": form, "prompt": template, "seed": how.seed}
-    return form, items, about
-
-
-def _summary(done: ScoredFolder, seconds: float, notes: tuple[str, ...]) -> ScoringSummary:
+    seconds = time.monotonic() - began
     columns = ["correct", "confidence", "candidate_mass"]
     means = read_parquet(done.folder / TRIPLES, columns).cast(pl.Float64).mean().row(0, named=True)
     return ScoringSummary(
@@ -122,7 +114,7 @@ def _summary(done: ScoredFolder, seconds: float, notes: tuple[str, ...]) -> Scor
         accuracy=means["correct"],
         confidence=means["confidence"],
         candidate_mass=means["candidate_mass"],
-        notes=notes,
+        notes=tuple(filter(None, notes)),
         seconds=round(seconds, 3),
         questions_per_second=done.n_new / max(seconds, 1e-9),
     )

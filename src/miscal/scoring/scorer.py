@@ -6,7 +6,7 @@ the candidates by a softmax.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -341,9 +341,8 @@ def evaluate_items(
     items: Sequence[Item],
     *,
     batch_tokens: int | None = None,
-    on_batch: Callable[[int], None] | None = None,
 ) -> Answers:
-    """Put items to a model, all in memory; `on_batch` is called with the number of rows of every batch that is done."""
+    """Put items to a model, all in memory."""
     encoded, failed = encode(items, model.tokenize, max_length=model.max_length, n_lead=model.n_lead)
     runner, log_probs, hidden = Runner(model), {}, {}
     if batch_tokens is None:
@@ -353,8 +352,6 @@ def evaluate_items(
         log_probs.update(zip(result.rows, result.log_probs, strict=True))
         hidden.update(zip(result.rows, result.hidden, strict=True))
         failed |= result.failed
-        if on_batch:
-            on_batch(len(batch))
     return Answers(tuple(encoded), log_probs, hidden, failed)
 
 

@@ -257,22 +257,6 @@ def law_of_right(
     >>> law.round(3).tolist(), seen
     ([0.167, 0.667, 0.167], 2)
     """
-    laws, both = _laws(correct, inside, stratum, expected, count)
-    law, observed = np.ones(1), 0
-    for (low, probabilities), seen in zip(laws, both, strict=True):
-        law = np.convolve(law, probabilities)
-        observed += int(seen) - low
-    return law, observed
-
-
-def _laws(
-    correct: np.ndarray,
-    inside: np.ndarray,
-    stratum: np.ndarray,
-    expected: np.ndarray | None,
-    count: np.ndarray | None = None,
-) -> tuple[list[tuple[int, np.ndarray]], np.ndarray]:
-    """Laws of the number of right answers in the group of each telling stratum, and the numbers seen."""
     inside = inside.astype(bool)
     each = np.ones(len(stratum)) if count is None else count
     rows, right, members = (np.bincount(stratum, each * some) for some in (1.0, correct, inside))
@@ -280,10 +264,16 @@ def _laws(
     both = np.bincount(stratum, each * correct * inside)[telling]
     margins = (margin[telling].astype(int) for margin in (rows, right, members))
     if expected is None:
-        return [_hypergeometric(*map(int, one)) for one in zip(*margins, strict=True)], both
-    kept = telling[stratum]
-    place = (np.cumsum(telling) - 1)[stratum[kept]]
-    return list(_conditional(expected[kept], inside[kept], place, *margins)), both
+        laws = (_hypergeometric(*map(int, one)) for one in zip(*margins, strict=True))
+    else:
+        kept = telling[stratum]
+        place = (np.cumsum(telling) - 1)[stratum[kept]]
+        laws = _conditional(expected[kept], inside[kept], place, *margins)
+    law, observed = np.ones(1), 0
+    for (low, probabilities), seen in zip(laws, both, strict=True):
+        law = np.convolve(law, probabilities)
+        observed += int(seen) - low
+    return law, observed
 
 
 @lru_cache(maxsize=4096)

@@ -403,7 +403,11 @@ def _cells(name: str, values: np.ndarray, settings: LedgerSettings) -> tuple[Col
     """Cells of a column for values and pairs, and its bins if it holds many distinct numbers or dates."""
     numbers, date = numbers_of(values)
     if numbers is None:
-        return _text_cells(name, values, settings), None
+        distinct, codes = texts_of(values)
+        if len(distinct) > settings.identifier_share * max(1, (codes >= 0).sum()):
+            return None, None
+        cells = (*(Value(name, value, "text") for value in distinct), Missing(name))
+        return ColumnGroups(name, cells, np.where(codes < 0, len(distinct), codes)), None
     known = np.isfinite(numbers)
     distinct = np.unique(numbers[known])
     if len(distinct) <= settings.few_values:
@@ -418,14 +422,6 @@ def _cells(name: str, values: np.ndarray, settings: LedgerSettings) -> tuple[Col
     cells = tuple(wide.condition(i, i) for i in range(wide.count))
     codes = np.where(wide.codes < 0, len(cells), wide.codes)
     return ColumnGroups(name, (*cells, Missing(name)), codes), bins
-
-
-def _text_cells(name: str, values: np.ndarray, settings: LedgerSettings) -> ColumnGroups | None:
-    distinct, codes = texts_of(values)
-    if len(distinct) > settings.identifier_share * max(1, (codes >= 0).sum()):
-        return None
-    cells = (*(Value(name, value, "text") for value in distinct), Missing(name))
-    return ColumnGroups(name, cells, np.where(codes < 0, len(distinct), codes))
 
 
 def _common(part: ColumnGroups, count: np.ndarray, least: int) -> ColumnGroups:
