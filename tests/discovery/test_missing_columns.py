@@ -1,7 +1,6 @@
 """New rows without a column that the model was fitted on: refused, or the column taken as blank."""
 
 import datetime as dt
-import json
 
 import numpy as np
 import polars as pl
@@ -14,7 +13,6 @@ from miscal.discovery.discover import discover
 from miscal.discovery.estimating import prepare
 from miscal.discovery.run import write_files
 from miscal.discovery.saved_model import load_model
-from miscal.estimators.honest import ChangedRows
 from miscal.runs.correct import calibrate_file
 
 pytestmark = [pytest.mark.usefixtures("few_folds"), pytest.mark.whole]
@@ -124,11 +122,6 @@ def test_the_cost_is_that_of_fits_that_had_not_seen_the_row(run):
     assert cost == pytest.approx(np.concatenate(left).mean(), abs=1e-7)
 
 
-def test_changed_rows_of_a_mask_are_those_of_its_rows():
-    changed = ChangedRows(np.array([0, 2, 2, 1]), np.arange(4.0)[:, None])
-    assert changed.of(np.array([False, False, True])).X[:, 0].tolist() == [1.0, 2.0]
-
-
 @pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
 def test_the_command_streams_rows_without_the_column(run, ending, tmp_path):
     new = table(1, 2_000).drop("kind")
@@ -140,7 +133,3 @@ def test_the_command_streams_rows_without_the_column(run, ending, tmp_path):
     assert any("'kind' taken as blank in 2,000 of 2,000 rows" in said for said in done.warnings)
     got = pl.read_parquet(tmp_path / "out.parquet")
     assert got.equals(load_model(run[0]).correct(new, missing_as_blank="kind"))
-
-
-def test_a_model_is_saved_with_the_costs_of_a_column(run):
-    assert json.loads((run[0] / "model" / "input" / "config.json").read_text())["content"]["costs"].keys() >= {"kind"}

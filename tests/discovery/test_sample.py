@@ -1,6 +1,5 @@
 """A field learned from a sample: all rows are evaluated, none by a field that has seen its outcome or its like."""
 
-import json
 import subprocess
 import sys
 
@@ -59,13 +58,6 @@ def test_rows_outside_the_sample_are_one_fold_and_the_last(found):
     folds = found.table["fold"].value_counts().sort("fold")
     assert folds["count"].to_list()[-1] == N - SIZE
     assert sum(folds["count"].to_list()[:-1]) == SIZE
-
-
-def test_the_summary_and_the_page_say_so(found):
-    from miscal.report.texts import row_words
-
-    assert "The field was learned from 900 of them." in row_words(found.summary).basis
-    assert json.loads(found.summary.to_json())["n_sample"] == SIZE
 
 
 @pytest.mark.usefixtures("three_folds")

@@ -127,16 +127,6 @@ def test_confidences_all_equal_and_inputs_all_equal_end_in_numbers():
     assert "NaN" not in found.to_json()
 
 
-def test_test_rows_of_one_outcome_are_warned_of(found, data):
-    test = np.arange(len(data)) >= len(data) - 40
-    correct = np.where(test, 1, data.correct)
-    split = np.where(test, "test", np.where(np.arange(len(data)) % 5 == 0, "val", "train"))
-    summary = discover(replace(data, correct=correct, split=split), map_method="pca").summary
-    assert any("all 40 test rows have the outcome 1" in warning for warning in summary.warnings)
-    assert not any("have the outcome" in warning for warning in found.summary.warnings)
-    assert "NaN" not in summary.to_json()
-
-
 def test_the_fewest_rows_of_a_regime_are_a_setting_that_is_kept():
     rows = triples(n=300)
     # 30 test rows in all, so that neither regime has 30

@@ -11,7 +11,6 @@ import pytest
 
 from miscal.cli import main
 from miscal.data.readers.read import read_triples
-from miscal.scoring.command import ScoringSummary
 
 from ..cli.conftest import start
 
@@ -47,13 +46,6 @@ def test_what_it_says_and_leaves(arguments, tmp_path, capsys):
     np.testing.assert_array_equal(triples.correct, table["correct"].to_numpy())
     assert main(arguments) == 0
     assert "questions per second" not in capsys.readouterr().out  # none were asked
-
-
-def test_a_slow_machine_is_not_said_to_stand_still(monkeypatch, capsys):
-    done = ScoringSummary("out", 1, 0, 0, 0.0004, 0.5, 0.9, (), 100.0, 0.01)
-    monkeypatch.setattr("miscal.scoring.command.run", lambda **settings: done)
-    assert main(["score", "--model", "m", "--task", "t", "--out", "out"]) == 0
-    assert "accuracy 0.0004, confidence 0.500, 0.01 questions per second" in capsys.readouterr().out
 
 
 @pytest.mark.slow

@@ -109,21 +109,3 @@ def test_a_number_that_does_not_fit_keeps_all_in_single_precision_and_is_told(tm
     if note:
         assert note.startswith("the hidden states are stored in float32, because one of them has the magnitude")
         assert f"{magnitude:,.0f}" in note
-
-
-def test_what_is_left_out_and_what_differs_are_told_in_a_line_each(tmp_path, monkeypatch, capsys):
-    from miscal.cli import main
-    from miscal.scoring import command
-    from miscal.scoring.tasks import Task
-
-    task = Task("medmcqa", tuple(questions()), note="the test split is left out")
-    monkeypatch.setattr(command, "read_task", lambda name, revision: task)
-    real = command.score_folder
-    monkeypatch.setattr(command, "score_folder", lambda spec, *given, **options: real(Large(1e9), *given, **options))
-    options = ["--model", "fake", "--task", "medmcqa", "--out", str(tmp_path / "out"), "--embeddings-dtype", "float16"]
-    assert main(["score", *options]) == 0
-    said = capsys.readouterr().out.splitlines()
-    assert said[1] == "note: the test split is left out"
-    assert said[2].startswith(
-        "note: the hidden states are stored in float32, because one of them has the magnitude 1,0"
-    )
