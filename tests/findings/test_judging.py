@@ -12,9 +12,8 @@ from miscal.calibration.labelled_rows import LabelledRows
 from miscal.data.triples import Triples
 from miscal.estimators.estimate import regimes_of
 from miscal.evidence.conditional import outcome_given_confidence, strata
-from miscal.findings.enrichment import Column, Label, encode, enrich, keywords, odds_ratio
+from miscal.findings.enrichment import LEAST_COUNT, Column, encode, enrich, keywords, odds_ratio
 from miscal.findings.judging import Confirmed, _shuffled, contents_of, hidden_residual, judge, judge_regimes
-from miscal.findings.residuals import SETTINGS
 
 
 def world(seed, n=300):
@@ -139,7 +138,7 @@ def test_enrichment_p_values_are_those_of_fisher():
     rng = np.random.default_rng(1)
     column = encode("kind", rng.choice(["a", "b"], 400, p=[0.7, 0.3]))
     column.codes[:60] = 0
-    (item,) = [item for item in enrich([column], PART, 1)[0] if item.value == Label("a")]
+    (item,) = [item for item in enrich([column], PART, 1)[0] if item.value == "= a"]
     inside, outside = column.codes[PART == 0] == 0, column.codes[PART != 0] == 0
     table = [[inside.sum(), outside.sum()], [(~inside).sum(), (~outside).sum()]]
     raw = [fisher_exact(np.array(table)[flip], alternative="greater").pvalue for flip in ([0, 1], [1, 0])]
@@ -214,7 +213,7 @@ def test_any_column_encodes_or_is_passed_over(values):
 def test_metadata_of_chance_are_enriched_in_one_run_of_twenty_however_many_values(n_values, n_parts):
     """The minimum of rows in the part is part of the test; as a filter before the correction it let 60 % through."""
     rng = np.random.default_rng(3)
-    labels, found = [Label(str(value)) for value in range(n_values)], 0
+    labels, found = [f"= {value}" for value in range(n_values)], 0
     for _ in range(200):
         column = Column("kind", tuple(labels), rng.integers(n_values, size=3000))
         part = rng.choice([-1, *range(n_parts)], 3000, p=[1 - 0.3 * n_parts, *[0.3] * n_parts])
@@ -228,12 +227,12 @@ def test_a_planted_value_is_found_and_corrected_for_every_value_that_is_common_e
     part = np.where(rng.random(3000) < 0.3, 0, -1)
     codes = rng.integers(1, n_values, size=3000)
     codes[np.flatnonzero(part == 0)[:30]] = codes[np.flatnonzero(part == -1)[:5]] = 0
-    column = Column("kind", tuple(Label(str(value)) for value in range(n_values)), codes)
+    column = Column("kind", tuple(f"= {value}" for value in range(n_values)), codes)
     (items,) = enrich([column], part, 1)
-    (planted,) = [item for item in items if item.value == Label("0")]
+    (planted,) = [item for item in items if item.value == "= 0"]
     size = int((part == 0).sum())
     raw = fisher_exact([[30, 5], [size - 30, 3000 - size - 5]], alternative="greater").pvalue
-    tests = int((np.bincount(codes, minlength=n_values) >= SETTINGS.min_count).sum())
+    tests = int((np.bincount(codes, minlength=n_values) >= LEAST_COUNT).sum())
     assert planted.p_value == pytest.approx(raw * tests, rel=1e-6, abs=0)
     assert planted.n == 30
 

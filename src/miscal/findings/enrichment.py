@@ -7,37 +7,37 @@ the null, and Fisher's exact test applies.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Annotated, Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from pydantic import BeforeValidator, FiniteFloat, NonNegativeInt, PlainSerializer
+from pydantic import FiniteFloat, NonNegativeInt
 
 from miscal.base.document import Part, Share, Text
-from miscal.findings.residuals import SETTINGS
+from miscal.evidence.settings import SIGNIFICANCE
 
 MISSING, EMPTY = "(missing)", "(empty)"
+Z_INTERVAL = 1.959964
+"""Normal quantile of the 95 % interval of an odds ratio. A convention; all that follow are not tuned."""
 
+MOST_ITEMS = 6
+"""Values of metadata that are shown of a regime."""
+LEAST_COUNT = 5
+"""Rows that a value needs in a regime to be shown, and hence in all to be tested."""
+NUMERIC_VALUES = 12
+"""A column of numbers with more distinct values is cut at its quartiles."""
+IDENTIFIER_SHARE = 0.5
+"""A column with more distinct values than this share of its rows is an identifier and explains nothing."""
+LABEL_LENGTH = 40
+"""Characters of a value that are shown."""
 
-class Label(NamedTuple):
-    """What the rows with a code have: a value of the column, or a number or date in a range.
-
-    Examples
-    --------
-    >>> str(Label("law")), str(Label("> 210", is_value=False))
-    ('= law', '> 210')
-    """
-
-    text: Text
-    is_value: bool = True
-
-    @classmethod
-    def read(cls, value: Any) -> Any:
-        """Read what :meth:`__str__` wrote; other values stay as they are."""
-        return cls(value.removeprefix("= "), value.startswith("= ")) if isinstance(value, str) else value
-
-    def __str__(self) -> str:
-        """Return it as it follows the name of the column."""
-        return f"= {self.text}" if self.is_value else self.text
+TEXT_LENGTH = 2_000
+"""Characters of a text that keywords are counted in."""
+MOST_KEYWORDS = 8
+"""Keywords of a regime."""
+LEAST_TEXTS = 5
+"""Texts of all that a keyword needs to be counted at all (memory against rare words)."""
+LEAST_ROWS, LEAST_SHARE = 3, 0.02
+"""Rows of a regime that a keyword needs, and their share of it: typical words against rare ones."""
 
 
 @dataclass(frozen=True)
@@ -49,14 +49,14 @@ class Column:
     """
 
     name: str
-    labels: tuple[Label, ...]
+    labels: tuple[str, ...]
     codes: np.ndarray
 
 
 class Enriched(Part):
     """A metadata value that is more common among the rows of a part than among the other rows.
 
-    `value`: the value, as text in a document: ``= law``, or a range of numbers such as ``> 210``.
+    `value`: the value as it follows the name of the column: ``= law``, or a range of numbers such as ``> 210``.
     `n`: rows of the part with the value (train and validation rows).
     `share`: their share of the part, in [0, 1].
     `share_overall`: share of the value among all rows, in (0, 1].
@@ -69,7 +69,7 @@ class Enriched(Part):
     """
 
     column: Text
-    value: Annotated[Label, BeforeValidator(Label.read), PlainSerializer(str)]
+    value: Text
     n: NonNegativeInt
     share: Share
     share_overall: Share
@@ -84,7 +84,7 @@ class Enriched(Part):
         return f"{self.column} {self.value}"
 
 
-def clean_label(value: Any, length: int = SETTINGS.label_length) -> str:
+def clean_label(value: Any, length: int = LABEL_LENGTH) -> str:
     r"""Return a value as one short line of text, of `length` characters at most.
 
     Examples
@@ -121,40 +121,40 @@ def encode(name: str, values: Any) -> Column | None:
 
     Examples
     --------
-    >>> [str(label) for label in encode("subject", ["law", "law", "math"] * 5).labels]
-    ['= law', '= math']
+    >>> encode("subject", ["law", "law", "math"] * 5).labels
+    ('= law', '= math')
     >>> encode("id", [f"q{i}" for i in range(20)]) is None
     True
     """
     values = np.asarray(values)
-    name = clean_label(name, SETTINGS.label_length)
+    name = clean_label(name, LABEL_LENGTH)
     if values.dtype.kind == "M":
         return _encode_dates(name, values)
-    if values.dtype.kind == "f" or (values.dtype.kind in "iu" and len(np.unique(values)) > SETTINGS.numeric_values):
+    if values.dtype.kind == "f" or (values.dtype.kind in "iu" and len(np.unique(values)) > NUMERIC_VALUES):
         return _encode_numbers(name, values)
-    labels = np.array([clean_label(value, SETTINGS.label_length) for value in values.tolist()], dtype=object)
+    labels = np.array([clean_label(value, LABEL_LENGTH) for value in values.tolist()], dtype=object)
     distinct, codes = np.unique(labels.astype(str), return_inverse=True)
-    if len(distinct) < 2 or len(distinct) > SETTINGS.identifier_share * len(values):
+    if len(distinct) < 2 or len(distinct) > IDENTIFIER_SHARE * len(values):
         return None
-    return Column(name, tuple(Label(str(label)) for label in distinct), codes)
+    return Column(name, tuple(f"= {label}" for label in distinct), codes)
 
 
 def _encode_numbers(name: str, values: np.ndarray) -> Column | None:
     finite = np.isfinite(values.astype(float))
     known = np.unique(values[finite])
     whole = bool(np.all(known == np.round(known)))
-    if len(known) < 2 or (whole and len(known) > SETTINGS.identifier_share * len(values)):
+    if len(known) < 2 or (whole and len(known) > IDENTIFIER_SHARE * len(values)):
         return None
-    if len(known) <= SETTINGS.numeric_values:
-        cuts, labels = known[:-1], [Label(f"{value:g}") for value in known]
+    if len(known) <= NUMERIC_VALUES:
+        cuts, labels = known[:-1], [f"= {value:g}" for value in known]
     else:
         # a quartile that many rows share is met once
         # "lower": a cut is a value that occurs, so labels quote the data
         cuts = np.unique(np.quantile(values[finite], (0.25, 0.5, 0.75), method="lower"))
         between = [f"{low:.4g} to {high:.4g}" for low, high in pairwise(cuts)]
-        labels = [Label(words, is_value=False) for words in (f"≤ {cuts[0]:.4g}", *between, f"> {cuts[-1]:.4g}")]
+        labels = [f"≤ {cuts[0]:.4g}", *between, f"> {cuts[-1]:.4g}"]
     codes = np.where(finite, np.searchsorted(cuts, np.where(finite, values, cuts[0]), side="left"), len(labels))
-    return Column(name, (*labels, Label(MISSING)), codes)
+    return Column(name, (*labels, f"= {MISSING}"), codes)
 
 
 def _encode_dates(name: str, values: np.ndarray) -> Column | None:
@@ -163,8 +163,8 @@ def _encode_dates(name: str, values: np.ndarray) -> Column | None:
     distinct = np.unique(values[known])
     if len(distinct) < 2:
         return None
-    if len(distinct) <= SETTINGS.numeric_values:
-        starts, labels = distinct, [Label(written_date(value)) for value in distinct]
+    if len(distinct) <= NUMERIC_VALUES:
+        starts, labels = distinct, [f"= {written_date(value)}" for value in distinct]
     else:
         quarters = np.quantile(values[known].astype(np.int64), (0.25, 0.5, 0.75), method="lower").astype(values.dtype)
         later = np.unique(quarters[quarters > distinct[0]])
@@ -173,9 +173,9 @@ def _encode_dates(name: str, values: np.ndarray) -> Column | None:
         lasts = distinct[np.r_[np.searchsorted(distinct, starts[1:]) - 1, len(distinct) - 1]]
         first, last = ([written_date(value) for value in ends] for ends in (starts, lasts))
         between = [f"between {low} and {high}" for low, high in zip(first[1:-1], last[1:-1], strict=True)]
-        labels = [Label(words, is_value=False) for words in (f"before {first[1]}", *between, f"after {last[-2]}")]
+        labels = [f"before {first[1]}", *between, f"after {last[-2]}"]
     codes = np.where(known, np.searchsorted(starts, np.where(known, values, starts[0]), side="right") - 1, len(labels))
-    return Column(name, (*labels, Label(MISSING)), codes)
+    return Column(name, (*labels, f"= {MISSING}"), codes)
 
 
 def enrich(columns: list[Column], part: np.ndarray, n_parts: int) -> list[tuple[Enriched, ...]]:
@@ -190,7 +190,7 @@ def enrich(columns: list[Column], part: np.ndarray, n_parts: int) -> list[tuple[
     --------
     >>> column = encode("subject", ["law"] * 30 + ["math"] * 70)
     >>> [item] = enrich([column], np.repeat([0, -1], [30, 70]), 1)[0]
-    >>> str(item.value), item.share, round(item.lift, 2)
+    >>> item.value, item.share, round(item.lift, 2)
     ('= law', 1.0, 3.33)
     """
     from scipy.stats import false_discovery_control
@@ -205,7 +205,7 @@ def enrich(columns: list[Column], part: np.ndarray, n_parts: int) -> list[tuple[
     kept: list[list[Enriched]] = [[] for _ in range(n_parts)]
     sizes = np.bincount(part[part >= 0], minlength=n_parts).tolist()
     for (column, index, code, hits, total, _), p_value in zip(tested, adjusted, strict=True):
-        if p_value <= SETTINGS.significance:
+        if p_value <= SIGNIFICANCE:
             n, size = len(part), sizes[index]
             ratio, interval = odds_ratio(hits, size - hits, total - hits, n - size - total + hits)
             share, overall = hits / size, total / n
@@ -221,8 +221,8 @@ def enrich(columns: list[Column], part: np.ndarray, n_parts: int) -> list[tuple[
                 p_value=float(p_value),
             )
             kept[index].append(item)
-    telling = lambda item: (-item.share * np.log(item.lift), item.column, str(item.value))  # noqa: E731
-    return [tuple(sorted(items, key=telling)[: SETTINGS.max_items]) for items in kept]
+    telling = lambda item: (-item.share * np.log(item.lift), item.column, item.value)  # noqa: E731
+    return [tuple(sorted(items, key=telling)[: MOST_ITEMS]) for items in kept]
 
 
 def _tested_values(column: Column, inside: np.ndarray) -> Iterable[tuple[int, int, int, float]]:
@@ -233,9 +233,9 @@ def _tested_values(column: Column, inside: np.ndarray) -> Iterable[tuple[int, in
     correct the others for too few tests, because its rows in the part would have decided that it is left out.
     """
     total = np.bincount(column.codes, minlength=len(column.labels))
-    codes = np.flatnonzero(total >= SETTINGS.min_count)
+    codes = np.flatnonzero(total >= LEAST_COUNT)
     total, hits = total[codes], np.bincount(column.codes[inside], minlength=len(column.labels))[codes]
-    p_values, enough = np.ones(len(codes)), hits >= SETTINGS.min_count
+    p_values, enough = np.ones(len(codes)), hits >= LEAST_COUNT
     p_values[enough] = _fisher(hits[enough], total[enough], int(inside.sum()), len(inside))
     return zip(codes.tolist(), hits.tolist(), total.tolist(), p_values.tolist(), strict=True)
 
@@ -265,7 +265,7 @@ def odds_ratio(a: int, b: int, c: int, d: int) -> tuple[float, tuple[float, floa
     """
     cells = np.array([a, b, c, d]) + 0.5
     log_ratio = float(np.log(cells) @ [1, -1, -1, 1])
-    half = SETTINGS.z_interval * float(np.sqrt((1.0 / cells).sum()))
+    half = Z_INTERVAL * float(np.sqrt((1.0 / cells).sum()))
     low, ratio, high = np.exp([log_ratio - half, log_ratio, log_ratio + half]).tolist()
     return ratio, (low, high)
 
@@ -298,7 +298,7 @@ def keywords(texts: Sequence[str], part: np.ndarray, n_parts: int) -> list[tuple
     >>> law, chemistry
     (('court jury',), ('atom carbon',))
     """
-    counts, terms = _count([text[: SETTINGS.text_length] for text in texts], SETTINGS.min_term_texts)
+    counts, terms = _count([text[: TEXT_LENGTH] for text in texts], LEAST_TEXTS)
     if not len(terms):
         return [()] * n_parts
     return [_top_terms(counts, terms, part == index) for index in range(n_parts)]
@@ -330,16 +330,16 @@ def _top_terms(counts, terms: np.ndarray, inside: np.ndarray) -> tuple[str, ...]
     n, size = len(inside), int(inside.sum())
     total = np.asarray(counts.sum(axis=0)).ravel()
     hits = np.asarray(counts[inside].sum(axis=0)).ravel()
-    least = max(SETTINGS.min_term_rows, SETTINGS.min_term_share * size)
+    least = max(LEAST_ROWS, LEAST_SHARE * size)
     # the share inside exceeds the share overall: hits / size > total / n, in whole numbers
     often = np.flatnonzero((hits >= least) & (hits * n > total * size))
     p_values = hypergeom.sf(hits[often] - 1, n, total[often], size)
     # Bonferroni over all terms that were counted, the rare ones included
-    often = often[p_values <= SETTINGS.significance / len(terms)]
+    often = often[p_values <= SIGNIFICANCE / len(terms)]
     share = hits[often] / size
     weight = share * np.log(share * n / total[often]) ** 2
     ranked = often[np.lexsort((terms[often].astype(str), -weight))]
-    return _distinct_terms(terms[ranked], SETTINGS.max_keywords)
+    return _distinct_terms(terms[ranked], MOST_KEYWORDS)
 
 
 def _distinct_terms(ranked: np.ndarray, most: int) -> tuple[str, ...]:

@@ -18,19 +18,28 @@ from scipy.special import ndtr
 
 from miscal.base.document import MeasureAgainstNull, Part
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
+from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL
 from miscal.calibration.survey_design import average, deflated, kish, shares
 from miscal.data.triples import Triples
 from miscal.evidence.conditional import centred, shuffle_thirds, shuffle_variances, strata
+from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
 from miscal.evidence.sums import near_normal
 from miscal.findings.enrichment import encode, enrich, keywords
 from miscal.findings.ledger.exact import exact_p_value
-from miscal.findings.residuals import SETTINGS, binomial_residual, holm, proportion_residual
+from miscal.findings.residuals import binomial_residual, holm, proportion_residual
 
 REGIMES = ("over", "good", "under")
 """Names of the regimes, in the order of tables."""
 
 SIGNS = {"over": -1, "under": 1}
 """Sign of the residual that confirms a regime; a regime without an entry claims nothing that could be confirmed."""
+
+MOST_TEXTS = 20_000
+"""Rows that keywords are counted in (time and memory against rare words). Like the next ones, not tuned."""
+EXEMPLARS, EXEMPLAR_POOL = 5, 500
+"""Exemplars of a regime, and rows nearest the mean field that they are chosen from (typical against different)."""
+TEXT_START = 80
+"""Texts begin alike if so many first characters are the same."""
 
 _NOTHING = MeasureAgainstNull(value=None)
 _PARTS = ("total", "visible", "hidden")
@@ -98,7 +107,7 @@ def judge(rows: LabelledRows, regions: Sequence[np.ndarray], signs: Sequence[int
     judged = []
     for parts, adjusted, sign in zip(found, p_values.tolist(), signs, strict=True):
         confirmed = {
-            name: bool(p_value <= SETTINGS.significance and sign and sign * one.value > 0)
+            name: bool(p_value <= SIGNIFICANCE and sign and sign * one.value > 0)
             for name, one, p_value in zip(_PARTS, parts, adjusted, strict=True)
         }
         judged.append(Judged(*parts, Confirmed(**confirmed)))
@@ -124,7 +133,7 @@ def judge_regimes(rows: LabelledRows, regime: np.ndarray) -> dict[str, Judged]:
 
 def strata_of(rows: LabelledRows) -> np.ndarray:
     """Cut rows into strata of near-equal confidence, in which rows of one group and one confidence count once."""
-    return strata(rows.confidence, SETTINGS.stratum_rows, rows.group)
+    return strata(rows.confidence, EVIDENCE_DEFAULTS.stratum_rows, rows.group)
 
 
 def _visible(rows: LabelledRows, inside: np.ndarray, stratum: np.ndarray, effect: float) -> MeasureAgainstNull:
@@ -179,7 +188,7 @@ def hidden_residual(rows: LabelledRows, inside: np.ndarray, stratum: np.ndarray)
     agrees = excess * taken_as_known.value > 0
     p_value = max(p_value, taken_as_known.p_value) if agrees else 1.0
     interval = taken_as_known.interval
-    if interval is not None and p_value > 1 - SETTINGS.confidence_level:
+    if interval is not None and p_value > 1 - CONFIDENCE_LEVEL:
         interval = min(interval[0], 0.0), max(interval[1], 0.0)
     return taken_as_known.model_copy(update={"interval": interval, "p_value": p_value})
 
@@ -233,7 +242,7 @@ def contents_of(
     enriched = enrich([column for column in encoded if column is not None], part, len(names))
     words: list[tuple[str, ...]] = [()] * len(names)
     if triples.text is not None:
-        some = np.sort(np.random.default_rng(seed).permutation(len(at))[: SETTINGS.max_texts])
+        some = np.sort(np.random.default_rng(seed).permutation(len(at))[: MOST_TEXTS])
         words = keywords([triples.text[i] for i in at[some]], part[some], len(names))
     return {
         name: {"metadata": items, "keywords": terms, "exemplars": _exemplars(triples, delta, at[part == place])}
@@ -245,7 +254,7 @@ def _exemplars(triples: Triples, delta: np.ndarray, at: np.ndarray) -> tuple[int
     """Row numbers of typical rows: texts that begin differently, then texts that differ."""
     if not len(at):
         return ()
-    order = at[np.lexsort((triples.row[at], np.abs(delta[at] - delta[at].mean())))][: SETTINGS.exemplar_pool]
+    order = at[np.lexsort((triples.row[at], np.abs(delta[at] - delta[at].mean())))][: EXEMPLAR_POOL]
     if triples.text is None:
         # numbers of the inputs stand for texts: equal ones count once
         plain = list(map(str, np.unique(triples.X[order], axis=0, return_inverse=True)[1].ravel()))
@@ -253,10 +262,10 @@ def _exemplars(triples: Triples, delta: np.ndarray, at: np.ndarray) -> tuple[int
         # what a person overlooks is no difference: space and case
         plain = [" ".join(str(triples.text[i]).split()).casefold() for i in order]
     chosen: list[int] = []
-    for length in (SETTINGS.text_start, None):
+    for length in (TEXT_START, None):
         seen = {plain[place][:length] for place in chosen}
         for place, text in enumerate(plain):
-            if text[:length] not in seen and len(chosen) < SETTINGS.n_exemplars:
+            if text[:length] not in seen and len(chosen) < EXEMPLARS:
                 seen.add(text[:length])
                 chosen.append(place)
     return tuple(triples.row[order[chosen]].tolist())

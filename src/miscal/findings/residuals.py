@@ -1,7 +1,6 @@
-"""The constants of regimes and names; whether the mean residual of a slice is zero, exactly, and Holm's adjustment."""
+"""Whether the mean residual of a slice is zero, exactly; the band of a field that counts as none; Holm's adjustment."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -9,7 +8,6 @@ from miscal.base.document import Interval, Measure, MeasureAgainstNull
 from miscal.base.vocabulary import Kind
 from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL
 from miscal.calibration.survey_design import average
-from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
 
 EPSILON = 0.05
 """Default least size of a field that counts as miscalibrated: small errors called miscalibrated against errors passed
@@ -34,69 +32,6 @@ def default_epsilon(kind: Kind, mean: float) -> float:
     relative = RELATIVE.get(kind, 0.0) * min(mean, 1 - mean)
     # two digits are enough, and can be read
     return EPSILON if relative >= EPSILON or relative == 0 else float(f"{relative:.1e}")
-
-
-@dataclass(frozen=True)
-class FindingsSettings:
-    """Settings of what is said of a field.
-
-    "Not tuned" means: set once on the packaged demo and synthetic clouds, never varied systematically.
-
-    Examples
-    --------
-    >>> from dataclasses import replace
-    >>> replace(SETTINGS, max_items=3).max_items
-    3
-    """
-
-    # Tests.
-    significance: float = SIGNIFICANCE
-    """False alarms against missed parts, after adjustment for how many are tested. A convention."""
-    confidence_level: float = CONFIDENCE_LEVEL
-    """Of the intervals of residuals. A convention."""
-    z_interval: float = 1.959964
-    """Normal quantile of the 95 % interval of an odds ratio. A convention."""
-
-    stratum_rows: int = EVIDENCE_DEFAULTS.stratum_rows
-    """Rows of near-equal confidence that a part is compared with: more leave a trend in them (size), fewer leave less
-    to compare (power). That of the certificates."""
-
-    # Metadata that are commoner in a regime than elsewhere.
-    max_items: int = 6
-    """Values shown of a regime. Not tuned."""
-    min_count: int = 5
-    """Rows that a value needs in a regime to be shown, and hence in all to be tested. Not tuned."""
-    numeric_values: int = 12
-    """A numeric column with more distinct values is cut at its quartiles. Not tuned."""
-    identifier_share: float = 0.5
-    """A column with more distinct values than this share of its rows is an identifier and explains nothing."""
-    label_length: int = 40
-    """Characters of a value that are shown. Not tuned."""
-
-    # Keywords.
-    max_texts: int = 20_000
-    """Rows that keywords are counted in (time and memory against rare words). Not tuned."""
-    text_length: int = 2_000
-    """Characters of a text that are counted. Not tuned."""
-    max_keywords: int = 8
-    """Keywords of a regime. Not tuned."""
-    min_term_texts: int = 5
-    """Texts of all that a keyword needs to be counted at all (memory against rare words). Not tuned."""
-    min_term_rows: int = 3
-    """Rows of a regime that a keyword needs. Not tuned."""
-    min_term_share: float = 0.02
-    """Share of the regime's rows that a keyword needs: typical words against rare ones. Not tuned."""
-
-    # Exemplars.
-    n_exemplars: int = 5
-    """Exemplars of a regime. Not tuned."""
-    exemplar_pool: int = 500
-    """Rows nearest the mean field that they are chosen from (typical against different). Not tuned."""
-    text_start: int = 80
-    """Texts begin alike if so many first characters are the same. Not tuned."""
-
-
-SETTINGS = FindingsSettings()
 
 
 def binomial_residual(
@@ -149,7 +84,7 @@ def proportion_residual(share: float, n: float, confidence: float) -> MeasureAga
     # P(hits or fewer) and P(hits or more): the count seen belongs to both tails
     fewer = betainc(n - hits, hits + 1, 1.0 - expected) if hits < n else 1.0
     more = betainc(hits, n - hits + 1, expected) if hits > 0 else 1.0
-    low, high = proportion_interval(share, n, 1 - SETTINGS.confidence_level)
+    low, high = proportion_interval(share, n, 1 - CONFIDENCE_LEVEL)
     p_value = min(1.0, 2.0 * float(min(fewer, more)))
     return MeasureAgainstNull(value=share - expected, interval=(low - expected, high - expected), p_value=p_value)
 
