@@ -174,7 +174,7 @@ def in_time(world: str, rows: int, draw: int) -> Told:
     correct = (rng.random(rows) < rate).astype(int)
     named = {"kind": kind, "x": X[:, 0].round(1)}
     triples, *_ = prepare(Triples.of(inputs, confidence=f, correct=correct, time=when, metadata=named), "time", draw)
-    fitted = fit_rows(triples, evidence="time", seed=draw, n_jobs=1)
+    fitted = fit_rows(triples, MiscalibrationField(random_state=draw, n_jobs=1), evidence="time")
     proof, told = claim_of_run(fitted, seed=draw), Told()
     for name, p in (("certificate", proof.p_value), ("field", proof.p_field), ("kernel score", proof.p_structure)):
         told.p_value(name, p, hypothesis=True)

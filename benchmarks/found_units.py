@@ -40,6 +40,7 @@ from miscal.discovery.estimating import expected_outcome, fit_rows, prepare
 from miscal.discovery.findings import write_ledger
 from miscal.discovery.summarise import claim_of
 from miscal.discovery.units import with_units
+from miscal.estimators.field import MiscalibrationField
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.ledger.frames import with_features
 from miscal.findings.ledger.groups import named_groups
@@ -111,7 +112,7 @@ def units(group: str, world: str, rows: int, draw: int) -> Told:
     table |= {"confidence": f, "correct": (rng.random(rows) < expit(given + shared)).astype(int)}
     read = read_triples(pl.DataFrame(table), embeddings=embeddings, group=group, seed=draw)
     triples, *_ = prepare(read, "all", draw)
-    found = fit_rows(triples, seed=draw, n_jobs=1)
+    found = fit_rows(triples, MiscalibrationField(random_state=draw, n_jobs=1))
     claim = claim_of(found, seed=draw)
     end = UNTOLD if group == "none" or world == "crossed" else ""
     return Told(misses={

@@ -32,6 +32,7 @@ from miscal.discovery.estimating import fit_rows, prepare
 from miscal.discovery.fitted_rows import Evidence
 from miscal.discovery.summarise import claim_of
 from miscal.estimators.estimate import regimes_of
+from miscal.estimators.field import MiscalibrationField
 from miscal.findings.residuals import EPSILON
 
 WORLDS = tuple(f"share {share:g}, shift {shift:g}" for share in (0.02, 0.05, 0.1, 0.2) for shift in (0, 0.5, 1, 2))
@@ -45,7 +46,7 @@ def seen(evidence: Evidence, world: str, n: int, draw: int) -> Told:
     rng = np.random.default_rng((draw, COLUMNS, n, round(1e6 * share), round(1e6 * strength)))
     made = rare_regime(n, COLUMNS, share=share, shift=sign * strength, random_state=rng)
     drawn = Triples.of(made.X, confidence=made.confidence, correct=made.correct)
-    rows = fit_rows(prepare(drawn, evidence, draw)[0], seed=draw, n_jobs=1)
+    rows = fit_rows(prepare(drawn, evidence, draw)[0], MiscalibrationField(random_state=draw, n_jobs=1))
     claim, test = claim_of(rows, seed=draw), rows.evaluated
     if strength == 0:
         return Told(misses={"claim where nothing is": claim.claims_hidden})

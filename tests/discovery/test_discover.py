@@ -17,6 +17,7 @@ from miscal.discovery.run import read_run
 from miscal.discovery.run_folder import check_seal
 from miscal.discovery.tables import field_table
 from miscal.estimators.estimate import FieldEstimate
+from miscal.estimators.field import MiscalibrationField
 from miscal.report import write_run
 
 from .ridge import RidgeField, discover, quick, triples  # noqa: F401 - a fixture
@@ -100,7 +101,10 @@ def test_no_value_of_a_row_has_seen_its_outcome(data, found):
     for name in (*ESTIMATED, "regime", "hidden_regime"):
         assert again.table.filter(inside)[name].equals(found.table.filter(inside)[name]), name
     assert not again.table["delta"].equals(found.table["delta"])
-    before, after = (estimating.fit_rows(in_canonical_order(rows)[0], seed=1, n_jobs=1) for rows in (data, changed))
+    before, after = (
+        estimating.fit_rows(in_canonical_order(rows)[0], MiscalibrationField(random_state=1, n_jobs=1))
+        for rows in (data, changed)
+    )
     inside = inside[in_canonical_order(data)[1]]
     for name, values in before.corrections.items():
         np.testing.assert_array_equal(values[inside], after.corrections[name][inside])
@@ -127,7 +131,7 @@ def test_all_rows_are_evaluated_unless_some_are_set_apart(data, found, tested):
 
 def test_the_saved_correction_has_learned_from_all_rows(data, found):
     RidgeField.seen.clear()
-    estimating.fit_rows(data, seed=1, n_jobs=1)
+    estimating.fit_rows(data, MiscalibrationField(random_state=1, n_jobs=1))
     assert max(len(X) for X, _, _ in RidgeField.seen) == len(data)
     np.testing.assert_allclose(found.model.field.fitted_.w, RidgeField().fit(data).w)
 
@@ -163,7 +167,7 @@ def test_a_run_comes_back_and_its_model_corrects(found, data, tmp_path):
 
 def test_every_field_of_the_estimate_is_merged(data):
     split = np.where(np.arange(len(data)) % 5 == 0, "test", "train")
-    rows = estimating.fit_rows(replace(data, split=split), n_jobs=1)
+    rows = estimating.fit_rows(replace(data, split=split), MiscalibrationField(n_jobs=1))
     merged, direct = rows.estimate, rows.model.estimate(data.X, data.confidence)
     for item in fields(FieldEstimate):
         assert getattr(merged, item.name).shape == getattr(direct, item.name).shape

@@ -13,6 +13,7 @@ from miscal.data.triples import Triples
 from miscal.discovery.discover import discover
 from miscal.discovery.estimating import fit_rows
 from miscal.estimators import honest
+from miscal.estimators.field import MiscalibrationField
 
 pytestmark = pytest.mark.whole
 
@@ -63,11 +64,12 @@ def test_rows_outside_the_sample_are_one_fold_and_the_last(found):
 @pytest.mark.usefixtures("three_folds")
 def test_outcomes_outside_the_sample_teach_nothing():
     rows = planted(1_000)
-    known = fit_rows(rows, sample=300, n_jobs=1)
+    known = fit_rows(rows, MiscalibrationField(n_jobs=1), sample=300)
     outside = ~known.sample
     flipped = rows.correct.copy()
     flipped[outside] = 1 - flipped[outside]
-    again = fit_rows(Triples.of(rows.X, confidence=rows.confidence, correct=flipped), sample=300, n_jobs=1)
+    changed = Triples.of(rows.X, confidence=rows.confidence, correct=flipped)
+    again = fit_rows(changed, MiscalibrationField(n_jobs=1), sample=300)
     np.testing.assert_array_equal(again.sample, known.sample)
     np.testing.assert_array_equal(again.estimate.delta, known.estimate.delta)
     np.testing.assert_array_equal(again.forward.hidden, known.forward.hidden)
@@ -135,6 +137,7 @@ import miscal.data.readers.read as reading
 from miscal.base import precision
 from miscal.data.readers.read import read_triples
 from miscal.discovery.estimating import fit_rows
+from miscal.estimators.field import MiscalibrationField
 from miscal.findings.judging import contents_of
 from miscal.findings.ledger import clusters
 
@@ -147,7 +150,7 @@ read()  # what is imported and started once counts before the limit
 held = int(next(l for l in open("/proc/self/status") if l.startswith("VmData")).split()[1]) * 1024
 resource.setrlimit(resource.RLIMIT_DATA, (held + 300 * 2**20,) * 2)
 triples = read()
-known = fit_rows(triples, sample=300, n_jobs=1)
+known = fit_rows(triples, MiscalibrationField(n_jobs=1), sample=300)
 clusters.clusters_of(triples.X)
 regime = np.where(triples.confidence > 0.6, "over", "under")
 contents_of(triples, known.estimate.delta, regime, known.evaluated, seed=0)

@@ -16,6 +16,7 @@ from miscal.discovery.findings import write_ledger
 from miscal.discovery.fitted_rows import evidence_of
 from miscal.discovery.measurements import MOST_PERIODS, periods_of
 from miscal.discovery.summarise import claim_of
+from miscal.estimators.field import MiscalibrationField
 from miscal.report.texts import row_words
 
 pytestmark = pytest.mark.whole
@@ -38,13 +39,14 @@ def triples():
 
 @pytest.fixture(scope="module")
 def fitted(triples):
-    return fit_rows(triples, evidence="time", n_jobs=1)
+    return fit_rows(triples, MiscalibrationField(n_jobs=1), evidence="time")
 
 
 def test_no_value_of_a_row_changes_with_the_outcomes_of_later_rows(triples, fitted):
     block = triples.time_block
     later = block >= 3
-    other = fit_rows(replace(triples, correct=np.where(later, 1 - triples.correct, triples.correct)), evidence="time")
+    changed = replace(triples, correct=np.where(later, 1 - triples.correct, triples.correct))
+    other = fit_rows(changed, MiscalibrationField(), evidence="time")
     before = block <= 3
     for name in ("delta", "hidden", "visible", "corrected", "supported", "ungated"):
         one, two = (getattr(rows.estimate, name)[before] for rows in (fitted, other))
@@ -99,7 +101,7 @@ def test_where_nothing_is_hidden_few_runs_claim_it(drift):
         y, kind = (rng.random(N) < rate).astype(int), rng.choice(list("abcdefgh"), N)
         rows = Triples.of(X, confidence=f, correct=y, time=time, metadata={"kind": kind, "x": X[:, 0].round(1)})
         rows, *_ = prepare(rows, "time", draw)
-        fitted = fit_rows(rows, evidence="time", seed=draw, n_jobs=1)
+        fitted = fit_rows(rows, MiscalibrationField(random_state=draw, n_jobs=1), evidence="time")
         claimed += claim_of(fitted, seed=draw).claims_hidden
         told += bool(write_ledger(fitted, own_split=False, seed=draw).findings)
     most = 0.05 * draws + 3 * np.sqrt(0.05 * 0.95 * draws)

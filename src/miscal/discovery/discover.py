@@ -32,6 +32,7 @@ from miscal.discovery.summarise import first_answer, first_numbers, summarise
 from miscal.discovery.summary_parts import Answer
 from miscal.discovery.tables import columns_table, field_table, findings_table
 from miscal.estimators.estimate import regimes_of
+from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.registry import estimator_class, make_estimator, uses_device
 from miscal.findings.decisions import Thresholds
 from miscal.findings.residuals import default_epsilon
@@ -102,36 +103,28 @@ def discover(
             warnings += (QUICK,)
         if epsilon is None:
             epsilon = default_epsilon(triples.kind, average(triples.confidence, triples.weight))
-    with clock.stage("field") as part:
-        fitted = fit_rows(
-            triples,
-            method=method,
-            options=options,
-            seed=seed,
-            n_jobs=n_jobs,
-            sample=size,
-            device=device,
-            evidence=evaluation,
-        )
+    with clock.stage("field"):
+        model = MiscalibrationField(method, random_state=seed, n_jobs=n_jobs, options=options, device=device)
+        fitted = fit_rows(triples, model, sample=size, evidence=evaluation)
         true, says = (average(values, triples.weight) for values in (triples.correct, triples.confidence))
         words = vocabulary(triples.kind)
-        part.found = words.averages.format(probability=words.percent(says), rate=words.percent(true))
+        clock.found = words.averages.format(probability=words.percent(says), rate=words.percent(true))
     # what follows is many small sums, which threads only slow down
     with one_thread():
-        with clock.stage("regimes") as part:
+        with clock.stage("regimes"):
             estimate = fitted.estimate
             regime, hidden_regime = (
                 regimes_of(values, epsilon, estimate.local) for values in (estimate.delta, estimate.hidden)
             )
             words = vocabulary(triples.kind)
             shares = [f"{words.regime(name)} on {percent(np.mean(regime == name))}" for name in ("over", "under")]
-            part.found = f"Estimated to be {' and '.join(shares)} of the rows."
-        with clock.stage("findings") as part:
+            clock.found = f"Estimated to be {' and '.join(shares)} of the rows."
+        with clock.stage("findings"):
             rows, several = run_classes(fitted, own_split=own_split, seed=seed)
             ledger = write_ledger(rows, own_split=own_split, seed=seed, several=several)
             count = "1 finding" if len(ledger.findings) == 1 else f"{len(ledger.findings)} findings"
             strongest = (f"{count}, the strongest: {one.description}." for one in ledger.findings)
-            part.found = next(strongest, "No finding.")
+            clock.found = next(strongest, "No finding.")
             rows = replace(rows, regime=regime, hidden_regime=hidden_regime, ledger=ledger)
         with clock.stage("answer"):
             known = first_numbers(rows, seed=seed, several=several)

@@ -1,7 +1,7 @@
 """Fit the field, estimate every row without its own outcome, and decide which rows may be evaluated."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -120,23 +120,15 @@ def scale_weights(triples: Triples) -> tuple[Triples, tuple[str, ...]]:
 
 
 def fit_rows(
-    triples: Triples,
-    *,
-    method: str = "auto",
-    options: Mapping[str, Any] | None = None,
-    seed: int = 0,
-    n_jobs: int | None = None,
-    sample: int | None = None,
-    device: str = "auto",
-    evidence: Evidence | None = None,
+    triples: Triples, model: MiscalibrationField, *, sample: int | None = None, evidence: Evidence | None = None
 ) -> FittedRows:
     """Fit the field, and estimate it at every row without any row's own outcome.
 
-    `triples`: from :func:`prepared`. `method, options, seed, n_jobs, device`: as for
-    :func:`miscal.discovery.discover.discover`. `sample`: learn from so many rows, drawn at random; all rows must be
-    evaluated. `evidence`: from :func:`evidence_of`; by default as the split says.
+    `triples`: from :func:`prepared`. `model`: a field to be fitted, whose random state is the seed of all that follows.
+    `sample`: learn from so many rows, drawn at random; all rows must be evaluated. `evidence`: from
+    :func:`evidence_of`; by default as the split says.
     """
-    model = MiscalibrationField(method, random_state=seed, n_jobs=n_jobs, options=options, device=device)
+    seed = model.random_state
     if sample is not None:
         return _fit_sample(triples, model, sample, seed)
 
@@ -228,18 +220,8 @@ class Refit:
     proxies: tuple[float, ...] = ()
 
 
-def fit_again(
-    triples: Triples,
-    *,
-    method: str = "auto",
-    options: Mapping[str, Any] | None = None,
-    seed: int = 0,
-    n_jobs: int | None = None,
-    device: str = "auto",
-    evidence: Evidence | None = None,
-) -> Refit:
-    """Fit the field once more, and estimate it honestly at the evaluation rows."""
-    model = MiscalibrationField(method, random_state=seed, n_jobs=n_jobs, options=options, device=device)
+def fit_again(triples: Triples, model: MiscalibrationField, evidence: Evidence | None = None) -> Refit:
+    """Fit a field once more, and estimate it honestly at the evaluation rows."""
     if evidence == TIME:
         block = triples.time_block
         return Refit(forward_field(model, triples, block).take(block > 0))

@@ -56,17 +56,6 @@ class Progress:
     found: str = ""
 
 
-@dataclass
-class RunningStage:
-    """A stage that runs: it may tell how far it is, and say at its end what it found.
-
-    `tell`: called with the share of the stage that is done. `found`: what was found; set it before the stage ends.
-    """
-
-    tell: Callable[[float], None]
-    found: str = ""
-
-
 def expected_seconds(n: int, n_columns: int) -> dict[str, float]:
     """Return about how long the stages take on two idle cores.
 
@@ -93,32 +82,29 @@ class Clock:
 
     `tell`: called with a :class:`Progress`. `expected`: about how long each stage takes, as from
     :func:`expected_seconds`, in the order of the stages; without an entry for "field" nothing is said of the time left
-    before a fit is done. `seconds`: what the stages took.
+    before a fit is done. `seconds`: what the stages took. `found`: what the stage found that runs; set before its end.
     """
 
     tell: Callable[[Progress], None]
     expected: dict[str, float]
     seconds: dict[str, float] = field(default_factory=dict)
+    found: str = ""
 
     @contextmanager
-    def stage(self, name: str) -> Iterator[RunningStage]:
-        """Announce a stage and time it.
-
-        Returns for the stage to say how far it is and what it found.
-        """
-        start = time.monotonic()
+    def stage(self, name: str) -> Iterator[None]:
+        """Announce a stage and time it."""
+        start, self.found = time.monotonic(), ""
 
         def tell(share: float, found: str = "") -> None:
             passed = time.monotonic() - start
             self.tell(Progress(name, share, passed, self.left(name, share, passed), found))
 
         # 1 is for the end alone, after what follows the last piece
-        part = RunningStage(lambda share: tell(min(share, _NEARLY)))
         tell(0.0)
-        with progress_to(part.tell):
-            yield part
+        with progress_to(lambda share: tell(min(share, _NEARLY))):
+            yield
         self.seconds[name] = round(time.monotonic() - start, 3)
-        tell(1.0, part.found)
+        tell(1.0, self.found)
 
     def left(self, name: str, share: float, passed: float) -> float | None:
         """Estimate the seconds until the end of the discovery.

@@ -65,15 +65,6 @@ def seal(folder: str | Path, *, but: Collection[str] = ()) -> None:
 def check_seal(folder: str | Path) -> None:
     """Refuse a folder that is not a run, or whose files changed since they were written."""
     folder = Path(folder)
-    for name, wanted in _manifest(folder).items():
-        path = folder / name
-        if not path.is_file():
-            raise CorruptFile(f"{path} is missing from the run: run {command('discover')} again")
-        if digest(path) != wanted:
-            raise CorruptFile(f"{path} changed since miscal wrote it (sha256 differs): run {command('discover')} again")
-
-
-def _manifest(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
         raise FileError(f"{folder} is not a folder: give the folder of a run, made by {command('discover')}")
     try:
@@ -88,4 +79,9 @@ def _manifest(folder: Path) -> dict[str, Any]:
     # an entry that is not ours, or the lack of one that every run has: not what `seal` wrote
     if len(wanted) != len(sums) or "summary.json" not in wanted or "field.parquet" not in wanted:
         raise CorruptFile(f"{folder / MANIFEST} is damaged: run {command('discover')} again")
-    return wanted
+    for name, digested in wanted.items():
+        path = folder / name
+        if not path.is_file():
+            raise CorruptFile(f"{path} is missing from the run: run {command('discover')} again")
+        if digest(path) != digested:
+            raise CorruptFile(f"{path} changed since miscal wrote it (sha256 differs): run {command('discover')} again")

@@ -222,7 +222,7 @@ def enrich(columns: list[Column], part: np.ndarray, n_parts: int) -> list[tuple[
             )
             kept[index].append(item)
     telling = lambda item: (-item.share * np.log(item.lift), item.column, item.value)  # noqa: E731
-    return [tuple(sorted(items, key=telling)[: MOST_ITEMS]) for items in kept]
+    return [tuple(sorted(items, key=telling)[:MOST_ITEMS]) for items in kept]
 
 
 def _tested_values(column: Column, inside: np.ndarray) -> Iterable[tuple[int, int, int, float]]:
@@ -298,7 +298,7 @@ def keywords(texts: Sequence[str], part: np.ndarray, n_parts: int) -> list[tuple
     >>> law, chemistry
     (('court jury',), ('atom carbon',))
     """
-    counts, terms = _count([text[: TEXT_LENGTH] for text in texts], LEAST_TEXTS)
+    counts, terms = _count([text[:TEXT_LENGTH] for text in texts], LEAST_TEXTS)
     if not len(terms):
         return [()] * n_parts
     return [_top_terms(counts, terms, part == index) for index in range(n_parts)]

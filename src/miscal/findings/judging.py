@@ -242,7 +242,7 @@ def contents_of(
     enriched = enrich([column for column in encoded if column is not None], part, len(names))
     words: list[tuple[str, ...]] = [()] * len(names)
     if triples.text is not None:
-        some = np.sort(np.random.default_rng(seed).permutation(len(at))[: MOST_TEXTS])
+        some = np.sort(np.random.default_rng(seed).permutation(len(at))[:MOST_TEXTS])
         words = keywords([triples.text[i] for i in at[some]], part[some], len(names))
     return {
         name: {"metadata": items, "keywords": terms, "exemplars": _exemplars(triples, delta, at[part == place])}
@@ -254,7 +254,7 @@ def _exemplars(triples: Triples, delta: np.ndarray, at: np.ndarray) -> tuple[int
     """Row numbers of typical rows: texts that begin differently, then texts that differ."""
     if not len(at):
         return ()
-    order = at[np.lexsort((triples.row[at], np.abs(delta[at] - delta[at].mean())))][: EXEMPLAR_POOL]
+    order = at[np.lexsort((triples.row[at], np.abs(delta[at] - delta[at].mean())))][:EXEMPLAR_POOL]
     if triples.text is None:
         # numbers of the inputs stand for texts: equal ones count once
         plain = list(map(str, np.unique(triples.X[order], axis=0, return_inverse=True)[1].ravel()))

@@ -11,6 +11,7 @@ from miscal.calibration.metrics.smooth import smece
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import Refit
 from miscal.estimators.estimate import FieldEstimate
+from miscal.estimators.field import MiscalibrationField
 from miscal.runs.audit import refits
 from miscal.runs.audit.refits import Refitting, check_refitting, refit_under_null, refit_with_seeds
 
@@ -32,7 +33,8 @@ def fits(monkeypatch):
     """Every fit that is asked for: its outcomes and seed. The field is twice the mean residual of one's side."""
     asked = []
 
-    def fit_again(triples, *, method, options, seed, n_jobs, device="auto", evidence=None):
+    def fit_again(triples, model, evidence=None):
+        seed = model.random_state
         asked.append((triples.correct.copy(), seed))
         test = triples.split == "test"
         side = triples.X[:, 0] > 0
@@ -75,8 +77,8 @@ def test_statistics_of_the_data_and_of_draws_are_those_of_their_rows(rows, fits)
         np.testing.assert_array_equal(outcomes[-N_TEST:], rows.correct[-N_TEST:])
         estimate = refits.fit_again(
             Triples.of(rows.X, confidence=rows.confidence, correct=outcomes, split=rows.split),
-            method="auto", options=None, seed=4, n_jobs=None,
-        ).estimate  # fmt: skip
+            MiscalibrationField(random_state=4),
+        ).estimate
         del fits[-1]
         _, gap, _, share = by_hand(rows, outcomes, estimate.delta, estimate.supported)
         value = (lambda name: found[name].observed) if at == 0 else (lambda name, at=at: found[name].draws[at - 1])
@@ -127,7 +129,8 @@ def test_draws_of_a_null_hang_together_as_the_data_do(fits):
 def cheap(monkeypatch):
     """In place of a field: mean residuals of eight sectors of the inputs, of rows outside a row's fold."""
 
-    def fit_again(triples, *, method, options, seed, n_jobs, device="auto", evidence=None):
+    def fit_again(triples, model, evidence=None):
+        seed = model.random_state
         group = np.arange(len(triples)) // 5 if triples.group is None else triples.group
         fold = np.random.default_rng(seed).integers(0, 2, group.max() + 1)[group]
         sector = ((np.arctan2(*triples.X.T) / np.pi + 1) * 4).astype(int) % 8
@@ -173,7 +176,7 @@ def test_seeds_share_the_fit_on_the_data_with_the_null(rows, fits):
 def test_what_each_seed_found_is_measured_on_its_rows(rows, fits):
     _, by_seed = refit_with_seeds(Refitting(rows, epsilon=0.2), 2, silent)
     for one in by_seed:
-        estimate = refits.fit_again(rows, method="auto", options=None, seed=one.seed, n_jobs=None).estimate
+        estimate = refits.fit_again(rows, MiscalibrationField(random_state=one.seed)).estimate
         worst, gap, share, _ = by_hand(rows, rows.correct, estimate.delta, estimate.supported, epsilon=0.2)
         assert (one.worst, one.share_worst) == (worst, pytest.approx(share))
         assert one.gap == pytest.approx(gap)

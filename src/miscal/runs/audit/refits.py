@@ -17,6 +17,7 @@ from miscal.data.triples import Triples
 from miscal.discovery.estimating import Refit, expected_outcome, fit_again
 from miscal.discovery.fitted_rows import TIME, Evidence, evaluated_rows
 from miscal.estimators.estimate import regimes_of
+from miscal.estimators.field import MiscalibrationField
 from miscal.evidence.stability import (
     NullStatistic,
     Resampler,
@@ -137,15 +138,8 @@ class Refitting:
     def fit(self, correct: np.ndarray, seed: int) -> Refit:
         """Learn the field from outcomes, (n,) of 0 and 1."""
         rows = replace(self.triples, correct=correct)
-        return fit_again(
-            rows,
-            method=self.method,
-            options=self.options,
-            seed=seed,
-            n_jobs=self.n_jobs,
-            device=self.device,
-            evidence=self.evidence,
-        )
+        asked = {"options": self.options, "n_jobs": self.n_jobs, "device": self.device}
+        return fit_again(rows, MiscalibrationField(self.method, random_state=seed, **asked), self.evidence)
 
     def measure(self, refit: Refit, correct: np.ndarray) -> Slice:
         """Measure what a fit found, on the evaluation rows and with these outcomes of all rows."""
