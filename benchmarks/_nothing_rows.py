@@ -230,7 +230,7 @@ def passing(world: str, labels: int, number: int) -> Told:
         "miscal": pass_rate(rows), "labelled alone": pass_rate(replace(rows, predicted=np.full(len(rows), 0.5))),
         "judge": judge_rate(rows, draw.score[inside]),
     }  # fmt: skip
-    ends = {name: (one.low, one.high) for name, one in found.items()}
+    ends = {name: one.interval or (None, None) for name, one in found.items()}
     told, alone, truth = Told(), ends["labelled alone"], rate_of(name, group)
     for method, (low, high) in ends.items():
         if None not in (low, high, *alone):

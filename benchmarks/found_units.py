@@ -42,7 +42,7 @@ from miscal.discovery.summarise import claim_of
 from miscal.discovery.units import with_units
 from miscal.estimators.field import MiscalibrationField
 from miscal.evidence.settings import SIGNIFICANCE
-from miscal.findings.ledger.frames import with_features
+from miscal.findings.conditions.condition import with_features
 from miscal.findings.ledger.groups import named_groups
 from miscal.findings.ledger.ledger import find
 

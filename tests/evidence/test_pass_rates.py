@@ -47,7 +47,7 @@ def labelled_rate(rows):
 
 def same(one, other):
     """Whether two estimates are equal up to rounding."""
-    return (one.estimate, one.low, one.high) == pytest.approx((other.estimate, other.low, other.high))
+    return one.estimate == pytest.approx(other.estimate) and one.interval == pytest.approx(other.interval)
 
 
 @given(st.integers(0, 10_000), st.floats(-5, 5), st.integers(20, 300), st.sampled_from([1, 2, 5]), st.booleans())
@@ -55,7 +55,7 @@ def same(one, other):
 def test_intervals_hold_their_estimate_and_lie_in_the_unit_range(seed, level, labels, answers, signal):
     rows, _ = judged(seed, labels=max(labels, 10 * answers), level=level, answers=answers, signal=signal)
     for found in (pass_rate(rows), labelled_rate(rows), judge_rate(rows, rows.predicted)):
-        assert 0 <= found.low <= found.estimate <= found.high <= 1
+        assert 0 <= found.interval[0] <= found.estimate <= found.interval[1] <= 1
         assert (found.n, found.n_labelled) == (1_000, int(rows.labelled.sum()))
 
 
@@ -65,7 +65,7 @@ def test_an_estimate_at_the_same_place_is_never_less_sure_than_the_labels_alone(
     rows, _ = judged(seed, level=level, signal=signal)
     found, alone = pass_rate(rows), labelled_rate(rows)
     low, high = share_interval(found.estimate, 150)
-    assert found.high - found.low <= high - low + 1e-12
+    assert np.ptp(found.interval) <= high - low + 1e-12
     if found.estimate == pytest.approx(alone.estimate, abs=1e-12):
         assert same(found, alone)
 
@@ -74,7 +74,7 @@ def test_predictions_that_say_nothing_change_nothing():
     rows, _ = judged(0)
     human = rows.human[rows.labelled]
     found, (low, high) = labelled_rate(rows), share_interval(human.mean(), len(human))
-    assert (found.estimate, found.low, found.high) == pytest.approx((human.mean(), low, high))
+    assert (found.estimate, *found.interval) == pytest.approx((human.mean(), low, high))
 
 
 def test_a_leave_one_out_mean_is_no_signal():
@@ -92,7 +92,7 @@ def test_a_good_judge_narrows_the_interval_and_a_better_one_more():
     for slope in (0.5, 2.0, 6.0):
         rows, _ = judged(1, n=4_000, labels=400, slope=slope)
         found, alone = pass_rate(rows), labelled_rate(rows)
-        widths.append((found.high - found.low) / (alone.high - alone.low))
+        widths.append((np.ptp(found.interval)) / (np.ptp(alone.interval)))
     assert widths == sorted(widths, reverse=True)
     assert widths[-1] < 0.6
 
@@ -104,9 +104,9 @@ def test_verdicts_that_all_agree_leave_room_for_others(rate):
     found = pass_rate(JudgedRows.of(np.full(400, 0.5), human))
     # a mean of a hundred ones, to rounding
     assert found.estimate == pytest.approx(rate, abs=1e-12)
-    assert 0.03 < found.high - found.low < 0.05
+    assert 0.03 < np.ptp(found.interval) < 0.05
     clustered = pass_rate(JudgedRows.of(np.full(400, 0.5), human, cluster=np.arange(400) // 5))
-    assert clustered.high - clustered.low > 3 * (found.high - found.low)
+    assert np.ptp(clustered.interval) > 3 * (np.ptp(found.interval))
 
 
 def test_neither_order_nor_scale_of_weights_nor_names_of_clusters_matter():
@@ -119,7 +119,7 @@ def test_neither_order_nor_scale_of_weights_nor_names_of_clusters_matter():
         JudgedRows.of(rows.predicted[order], rows.human[order], cluster=names[order], weight=7 * weight[order])
     )
     assert one.estimate == pytest.approx(other.estimate)
-    assert (one.low, one.high) == pytest.approx((other.low, other.high))
+    assert one.interval == pytest.approx(other.interval)
     doubled = JudgedRows.of(rows.predicted, rows.human, weight=np.where(np.arange(len(rows)) < 500, 1.0, 0.0))
     first = JudgedRows.of(rows.predicted[:500], rows.human[:500])
     assert pass_rate(doubled) == pass_rate(first)
@@ -130,7 +130,7 @@ def test_a_row_that_counts_twice_is_like_two_rows_for_the_estimate():
     twice = JudgedRows.of(rows.predicted, rows.human, weight=np.full(300, 2.0))
     repeated = JudgedRows.of(np.tile(rows.predicted, 2), np.tile(rows.human, 2), cluster=np.tile(np.arange(300), 2))
     assert pass_rate(twice).estimate == pytest.approx(pass_rate(repeated).estimate)
-    assert pass_rate(repeated).high - pass_rate(repeated).low > 0.97 * (pass_rate(twice).high - pass_rate(twice).low)
+    assert np.ptp(pass_rate(repeated).interval) > 0.97 * (np.ptp(pass_rate(twice).interval))
 
 
 def test_groups_are_estimated_by_themselves_and_small_ones_say_why_not():
@@ -139,7 +139,7 @@ def test_groups_are_estimated_by_themselves_and_small_ones_say_why_not():
     found = {name: pass_rate(rows.take(groups == name)) for name in "ac"}
     assert found["a"].lacking is None
     assert found["c"].lacking == "labels"
-    assert found["c"].low is None
+    assert found["c"].interval is None
     assert found["c"].n_labelled < FEWEST_LABELS
     few = JudgedRows.of(rows.predicted, rows.human, cluster=np.arange(600) // 100)
     assert pass_rate(few).lacking == "clusters"
@@ -205,7 +205,7 @@ def test_unequal_chances_of_a_label_cost_more_where_labels_are_few(seed, spread)
 def test_intervals_cover_and_estimates_are_unbiased(world):
     truth = np.mean([judged(10_000 + seed, **world)[1].mean() for seed in range(200)])
     found = [pass_rate(judged(seed, **world)[0]) for seed in range(600)]
-    covered = np.mean([one.low <= truth <= one.high for one in found])
+    covered = np.mean([one.interval[0] <= truth <= one.interval[1] for one in found])
     assert covered >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 600)
     estimates = np.array([one.estimate for one in found])
     assert abs(estimates.mean() - truth) < 4 * estimates.std() / np.sqrt(600)

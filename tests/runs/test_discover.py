@@ -26,8 +26,7 @@ from miscal.data.readers.pieces import open_table
 from miscal.data.triples import Triples
 from miscal.discovery import layout
 from miscal.discovery.run import GivenRows, RunContent
-from miscal.findings.conditions.condition import Frame
-from miscal.findings.ledger.frames import with_features
+from miscal.findings.conditions.condition import Frame, with_features
 from miscal.report.brief import brief_lines, brief_markdown
 from miscal.runs.discover import read_rows
 from miscal.runs.given import put_together

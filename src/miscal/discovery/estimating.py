@@ -18,7 +18,7 @@ from miscal.data.triples import FoundUnits, Triples
 from miscal.discovery.fitted_rows import TEST, TIME, BlankedRows, Evidence, FittedRows, check_first_block
 from miscal.discovery.units import with_units
 from miscal.estimators.estimate import FieldEstimate
-from miscal.estimators.field import MiscalibrationField
+from miscal.estimators.field import MiscalibrationField, checked_seed
 from miscal.estimators.honest import (
     estimate_in_blocks,
     fit_forward,
@@ -128,7 +128,7 @@ def fit_rows(
     `sample`: learn from so many rows, drawn at random; all rows must be evaluated. `evidence`: from
     :func:`evidence_of`; by default as the split says.
     """
-    seed = model.random_state
+    seed = checked_seed(model.random_state)
     if sample is not None:
         return _fit_sample(triples, model, sample, seed)
 

@@ -20,8 +20,8 @@ from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.fitted_rows import ALL, TEST, TIME, FittedRows
 from miscal.discovery.several_classes import ClassRun
 from miscal.evidence.settings import EVIDENCE_DEFAULTS
+from miscal.findings.conditions.condition import readable, with_features
 from miscal.findings.ledger.clusters import clusters_of
-from miscal.findings.ledger.frames import readable, with_features
 from miscal.findings.ledger.groups import named_groups, with_clusters
 from miscal.findings.ledger.ledger import ADJUSTMENT, FindingsMethod, Ledger, find
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS

@@ -37,8 +37,8 @@ from miscal.base.extras import need
 from miscal.base.threads import global_random_kept, one_thread
 from miscal.data.triples import Triples
 from miscal.discovery.summary import MapInfo
+from miscal.findings.conditions.condition import with_features
 from miscal.findings.enrichment import written_date
-from miscal.findings.ledger.frames import with_features
 
 if TYPE_CHECKING:
     from miscal.discovery.fitted_rows import FittedRows

@@ -20,7 +20,7 @@ from miscal.discovery.fitted_rows import TEST, FittedRows
 from miscal.discovery.summary_parts import ClassEvent, ClassNumbers, Confusion, CurvePair
 from miscal.estimators.simplex.correction import SimplexCorrection, fit_simplex
 from miscal.findings.conditions.column_kinds import Value
-from miscal.findings.ledger.frames import with_features
+from miscal.findings.conditions.condition import with_features
 from miscal.findings.ledger.groups import named_groups
 from miscal.findings.ledger.ledger import Finding, Ledger, find
 

@@ -31,22 +31,21 @@ from miscal.discovery.fitted_rows import ALL, TEST, TIME, FittedRows, costs
 from miscal.discovery.measurements import over_time
 from miscal.discovery.several_classes import ClassRun, class_numbers
 from miscal.discovery.summary import Columns, Data, Regime, Selection, Summary
-from miscal.discovery.summary_parts import Answer, GroupRate, JudgeNumbers, Rate, ScalePoint
+from miscal.discovery.summary_parts import Answer, GroupRate, JudgeNumbers, ScalePoint
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.registry import estimator_class
 from miscal.evidence.blocks import needed
 from miscal.evidence.certificates import Certificate, certificate, drift, drift_warning
 from miscal.evidence.conditional import rare_values_warning
-from miscal.evidence.judged_rows import JudgedRows, PassRate, judge_rate, pass_rate
+from miscal.evidence.judged_rows import JudgedRows, judge_rate, pass_rate
 from miscal.evidence.kernel_score import SmoothedResiduals, smoothed_residuals
 from miscal.evidence.limits.agreement import NOTHING_CLAIMED
 from miscal.evidence.power import detectable_places
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
 from miscal.findings.conditions.column_kinds import Value
-from miscal.findings.conditions.condition import Frame
+from miscal.findings.conditions.condition import Frame, frame_of_rows
 from miscal.findings.decisions import Thresholds, decide
 from miscal.findings.judging import contents_of
-from miscal.findings.ledger.frames import frame_of_rows
 
 _MUCH_WEIGHT = 0.05
 """Share of all weight that one row may have without a warning. Not tuned."""
@@ -426,15 +425,4 @@ def _groups(found: FittedRows, scored: _Scored) -> Iterator[tuple[dict, NDArray[
 
 def _rate(scored: _Scored, inside: NDArray[np.bool_], **about: object) -> GroupRate:
     rows, score = scored.rows.take(inside), scored.score[inside]
-    return GroupRate(
-        **about,  # type: ignore[arg-type]
-        rate=_stored(pass_rate(rows)),
-        judge=_stored(judge_rate(rows, score)),
-    )
-
-
-def _stored(rate: PassRate) -> Rate:
-    known = rate.low is not None and rate.high is not None
-    interval = (rate.low, rate.high) if known else None
-    about = {"n_labelled": rate.n_labelled, "n": rate.n}
-    return Rate(estimate=rate.estimate, interval=interval, lacking=rate.lacking, **about)  # type: ignore[arg-type]
+    return GroupRate(**about, rate=pass_rate(rows), judge=judge_rate(rows, score))  # type: ignore[arg-type]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import ConfigDict, FiniteFloat, NonNegativeInt
 
 from miscal.base.document import Document, Measure, Number, Part, Probability, Share, Text
+from miscal.evidence.judged_rows import Rate
 from miscal.findings.ledger.ledger import Finding
 
 
@@ -115,21 +116,6 @@ class ClassNumbers(Part):
     def findings(self) -> tuple[tuple[str, Finding], ...]:
         """All findings with their class, class by class."""
         return tuple((one.name, finding) for one in self.classes for finding in one.findings)
-
-
-class Rate(Part):
-    """How often people approve, from 0 to 1; ``lacking`` says why there is no interval.
-
-    ``n_labelled`` of the ``n`` rows have a verdict of people.
-
-    `estimate`: the rate.
-    """
-
-    estimate: Number
-    interval: tuple[Share, Share] | None = None
-    lacking: str | None = None
-    n_labelled: NonNegativeInt
-    n: NonNegativeInt
 
 
 class GroupRate(Part):

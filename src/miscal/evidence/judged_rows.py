@@ -38,10 +38,12 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import NonNegativeInt
 from scipy.special import betaincinv
 
 from miscal.base.arrays import numeric, row_list
 from miscal.base.checks import check_confidence, check_correct, check_lengths, check_weight
+from miscal.base.document import Number, Part, Share
 from miscal.base.errors import InputError
 from miscal.base.folds import named_units
 from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL, wilson
@@ -58,29 +60,19 @@ FEWEST_CLUSTERS = 10
 is a cluster."""
 
 
-@dataclass(frozen=True)
-class PassRate:
-    """An estimate of the share of rows that people approve of.
+class Rate(Part):
+    """How often people approve of some rows, from 0 to 1.
 
-    Attributes
-    ----------
-    estimate : float in [0, 1], or None
-        None where no row is labelled.
-    low, high : float in [0, 1], or None
-        Interval at 95 %; None where `lacking` says what is missing.
-    n_labelled, n : int
-        Rows with a verdict, and all rows.
-    lacking : {"labels", "clusters"} or None
-        Why there is no interval: fewer than 20 labelled rows; these in fewer than 10 clusters, or with weights so
-        unequal that they are worth no more.
+    `estimate`: None where no row is labelled. `interval`: at 95 %; None where `lacking` says what is missing: fewer
+    than 20 labelled rows, or these in fewer than 10 clusters, or with weights so unequal that they are worth no more.
+    `n_labelled, n`: rows with a verdict of people, and all rows.
     """
 
-    estimate: float | None
-    low: float | None
-    high: float | None
-    n_labelled: int
-    n: int
+    estimate: Number
+    interval: tuple[Share, Share] | None = None
     lacking: Literal["labels", "clusters"] | None = None
+    n_labelled: NonNegativeInt
+    n: NonNegativeInt
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,7 +238,7 @@ def share_interval(share: float, n: float) -> tuple[float, float]:
     return low, high
 
 
-def with_interval(estimate: float, n: float, rows: JudgedRows) -> PassRate:
+def with_interval(estimate: float, n: float, rows: JudgedRows) -> Rate:
     """State an estimate with the interval of a share of so many rows.
 
     Examples
@@ -254,11 +246,11 @@ def with_interval(estimate: float, n: float, rows: JudgedRows) -> PassRate:
     >>> with_interval(0.5, 100, JudgedRows.of(np.full(30, 0.5), np.arange(30) % 2)).n_labelled
     30
     """
-    low, high = share_interval(estimate, n)
-    return PassRate(estimate, low, high, int(rows.labelled.sum()), len(rows))
+    known = {"n_labelled": int(rows.labelled.sum()), "n": len(rows)}
+    return Rate(estimate=estimate, interval=share_interval(estimate, n), **known)
 
 
-def without_interval(estimate: float | None, rows: JudgedRows, lacking: Literal["labels", "clusters"]) -> PassRate:
+def without_interval(estimate: float | None, rows: JudgedRows, lacking: Literal["labels", "clusters"]) -> Rate:
     """State an estimate, if there is one, and why it has no interval.
 
     Examples
@@ -266,7 +258,7 @@ def without_interval(estimate: float | None, rows: JudgedRows, lacking: Literal[
     >>> without_interval(None, JudgedRows.of([0.5], [None]), "labels").lacking
     'labels'
     """
-    return PassRate(estimate, None, None, int(rows.labelled.sum()), len(rows), lacking)
+    return Rate(estimate=estimate, lacking=lacking, n_labelled=int(rows.labelled.sum()), n=len(rows))
 
 
 _LEAST_LEFT = 0.05
@@ -285,10 +277,10 @@ _SPREAD_OVER = 50
 _ALIKE = np.ones((_SPREAD_OVER, 1))
 
 
-def pass_rate(rows: JudgedRows) -> PassRate:
+def pass_rate(rows: JudgedRows) -> Rate:
     """Estimate the share of rows that people would approve of.
 
-    Takes rows: some of them labelled. Returns: PassRate: With an interval at 95 % where 20 rows or more are labelled.
+    Takes rows: some of them labelled. Returns: Rate: With an interval at 95 % where 20 rows or more are labelled.
 
     Examples
     --------
@@ -298,8 +290,8 @@ def pass_rate(rows: JudgedRows) -> PassRate:
     >>> verdict[200:] = np.nan
     >>> rows = JudgedRows.of(p, verdict)
     >>> found = pass_rate(rows)
-    >>> f"{found.estimate:.2f} from {found.low:.2f} to {found.high:.2f}, by {found.n_labelled} labels"
-    '0.50 from 0.45 to 0.55, by 200 labels'
+    >>> [round(end, 2) for end in (found.estimate, *found.interval)], found.n_labelled
+    ([0.5, 0.45, 0.55], 200)
     """
     if not rows.labelled.any():
         return without_interval(None, rows, "labels")
@@ -309,10 +301,10 @@ def pass_rate(rows: JudgedRows) -> PassRate:
     return with_interval(estimate, _labels(rows) / left, rows)
 
 
-def judge_rate(rows: JudgedRows, score: Any) -> PassRate:
+def judge_rate(rows: JudgedRows, score: Any) -> Rate:
     """Take the mean of the judge's scores for the pass rate; no verdict of people has a part in it.
 
-    Takes score (n,): what the judge says: pass or fail, or a probability. Returns: PassRate: Its interval is that of
+    Takes score (n,): what the judge says: pass or fail, or a probability. Returns: Rate: Its interval is that of
     the mean score of rows like these.
 
     Examples

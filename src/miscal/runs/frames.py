@@ -12,7 +12,7 @@ from miscal.base.arrays import column_of, did_you_mean
 from miscal.base.errors import InputError
 from miscal.discovery.run import RunContent
 from miscal.discovery.tables import class_findings_table, classes_table, decisions_table
-from miscal.findings.ledger.frames import with_features
+from miscal.findings.conditions.condition import with_features
 from miscal.findings.ledger.ledger import Finding
 from miscal.report.displays import FindingsDisplay, OverviewDisplay, ReliabilityDisplay
 

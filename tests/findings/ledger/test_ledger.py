@@ -16,10 +16,10 @@ from miscal.calibration.labelled_rows import LabelledRows
 from miscal.data.encoders.features import FeatureColumns
 from miscal.evidence.conditional import centred, outcome_given_confidence
 from miscal.findings.conditions.column_kinds import Value
+from miscal.findings.conditions.condition import with_features
 from miscal.findings.conditions.other_kinds import Both
 from miscal.findings.ledger.blocks import RowTable
 from miscal.findings.ledger.exact import cut_into_strata, exact_p_value, law_of_right
-from miscal.findings.ledger.frames import with_features
 from miscal.findings.ledger.groups import PAIR, named_groups
 from miscal.findings.ledger.ledger import Finding, find
 from miscal.findings.ledger.scan import _Scan, scan

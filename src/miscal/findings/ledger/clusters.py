@@ -33,7 +33,7 @@ def clusters_of(
     """Cluster inputs at several scales.
 
     `X`, (n, d): inputs, finite. `own_units`: whether each column is a feature with a unit of its own: columns are then
-    standardised. The coordinates of an embedding are only centred (:func:`.groups.readable`). `seed`: of the first
+    standardised. The coordinates of an embedding are only centred. `seed`: of the first
     centres. The order of the rows does not matter. Returns no cluster twice, none smaller than
     ``settings.cluster_rows`` rows or ``settings.cluster_share`` of them, none larger than half the rows; none at all
     where the inputs are too few or all equal. Beside them, the space in which they and new rows are placed.

@@ -20,7 +20,7 @@ from miscal.data.readers.names import find
 from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.fitted_rows import TIME
 from miscal.discovery.run import RunContent
-from miscal.findings.ledger.frames import with_features
+from miscal.findings.conditions.condition import with_features
 from miscal.findings.ledger.scan import cut_into_strata
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS
 

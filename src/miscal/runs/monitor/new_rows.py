@@ -22,8 +22,7 @@ from miscal.data.readers.rows import TableRows, metadata_of, missing, refuse_mis
 from miscal.data.readers.rows import label as what_is_called
 from miscal.discovery.run import RunContent
 from miscal.discovery.saved_model import SavedModel, correct_rows
-from miscal.findings.conditions.condition import Frame
-from miscal.findings.ledger.frames import frame_of_rows
+from miscal.findings.conditions.condition import Frame, frame_of_rows
 from miscal.runs.correct.tally import refuse_foreign, tally_of, warnings
 
 Floats = NDArray[np.float64]

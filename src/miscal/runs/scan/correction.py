@@ -27,10 +27,9 @@ from miscal.data.counting import Cut, Member
 from miscal.data.relations import DATE, NUMBER, TEXT
 from miscal.discovery.run import RunContent
 from miscal.findings.conditions.column_kinds import Levels, Missing, Period, Span, Trend, Value
-from miscal.findings.conditions.condition import Condition, Frame, seconds
+from miscal.findings.conditions.condition import Condition, Frame, frame_of_rows, seconds
 from miscal.findings.conditions.other_kinds import AnyOf, Both, NoneOf
 from miscal.findings.ledger.blocks import Split
-from miscal.findings.ledger.frames import frame_of_rows
 
 MAPS = ("identity", "platt", "isotonic")
 """The simplest first."""

@@ -42,9 +42,8 @@ from miscal.evidence.rankings import (
     student,
 )
 from miscal.findings.conditions.column_kinds import Value
-from miscal.findings.conditions.condition import Condition
+from miscal.findings.conditions.condition import Condition, with_features
 from miscal.findings.judging import hidden_residual, strata_of
-from miscal.findings.ledger.frames import with_features
 from miscal.findings.ledger.groups import column_groups
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS
 from miscal.findings.ledger.sizes import left_by, residual_size
