@@ -106,12 +106,13 @@ def test_regimes_of_crossfitted_fields_are_confirmed_in_one_draw_of_twenty_at_mo
     assert false / draws <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / draws)
 
 
-PART = np.repeat([0, 1, -1], [100, 100, 200])
+PARTS = [np.arange(400) < 100, (np.arange(400) >= 100) & (np.arange(400) < 200)]
+INSIDE, OUTSIDE = PARTS[0], ~PARTS[0]
 
 
 def test_keywords_contrast_a_part_with_the_other_rows():
     texts = ["defendant shared words"] * 100 + ["shared electron words"] * 100 + ["shared words"] * 200
-    law, physics = keywords(texts, PART, 2)
+    law, physics = keywords(texts, PARTS)
     assert "defendant" in law[0]
     assert "electron" in physics[0]
     assert not {"shared", "words", "shared words"} & {*law, *physics}
@@ -119,27 +120,27 @@ def test_keywords_contrast_a_part_with_the_other_rows():
 
 @pytest.mark.parametrize("texts", [[""] * 400, ["the of and"] * 400, ["12 + 3"] * 400, ["same words"] * 400])
 def test_texts_that_set_nothing_apart_give_no_keywords(texts):
-    assert keywords(texts, PART, 2) == [(), ()]
+    assert keywords(texts, PARTS) == [(), ()]
 
 
 def test_words_of_chance_are_no_keywords():
     rng = np.random.default_rng(0)
     vocabulary = np.array([f"word{chr(97 + i)}{chr(97 + j)}" for i in range(20) for j in range(20)])
     texts = [" ".join(rng.choice(vocabulary, 8)) for _ in range(400)]
-    assert keywords(texts, PART, 2) == [(), ()]
+    assert keywords(texts, PARTS) == [(), ()]
 
 
 def test_a_text_of_a_million_letters_is_cut():
     texts = ["alpha " + "x" * 10**6] * 100 + ["beta"] * 300
-    assert keywords(texts, PART, 2)[0][0].startswith("alpha")
+    assert keywords(texts, PARTS)[0][0].startswith("alpha")
 
 
 def test_enrichment_p_values_are_those_of_fisher():
     rng = np.random.default_rng(1)
     column = encode("kind", rng.choice(["a", "b"], 400, p=[0.7, 0.3]))
     column.codes[:60] = 0
-    (item,) = [item for item in enrich([column], PART, 1)[0] if item.value == "= a"]
-    inside, outside = column.codes[PART == 0] == 0, column.codes[PART != 0] == 0
+    (item,) = [item for item in enrich([column], PARTS[:1])[0] if item.value == "= a"]
+    inside, outside = column.codes[INSIDE] == 0, column.codes[OUTSIDE] == 0
     table = [[inside.sum(), outside.sum()], [(~inside).sum(), (~outside).sum()]]
     raw = [fisher_exact(np.array(table)[flip], alternative="greater").pvalue for flip in ([0, 1], [1, 0])]
     assert item.p_value == pytest.approx(min(1.0, 2 * min(raw)), rel=1e-9)
@@ -217,7 +218,7 @@ def test_metadata_of_chance_are_enriched_in_one_run_of_twenty_however_many_value
     for _ in range(200):
         column = Column("kind", tuple(labels), rng.integers(n_values, size=3000))
         part = rng.choice([-1, *range(n_parts)], 3000, p=[1 - 0.3 * n_parts, *[0.3] * n_parts])
-        found += any(enrich([column], part, n_parts))
+        found += any(enrich([column], [part == index for index in range(n_parts)]))
     assert found <= 10
 
 
@@ -228,7 +229,7 @@ def test_a_planted_value_is_found_and_corrected_for_every_value_that_is_common_e
     codes = rng.integers(1, n_values, size=3000)
     codes[np.flatnonzero(part == 0)[:30]] = codes[np.flatnonzero(part == -1)[:5]] = 0
     column = Column("kind", tuple(f"= {value}" for value in range(n_values)), codes)
-    (items,) = enrich([column], part, 1)
+    (items,) = enrich([column], [part == 0])
     (planted,) = [item for item in items if item.value == "= 0"]
     size = int((part == 0).sum())
     raw = fisher_exact([[30, 5], [size - 30, 3000 - size - 5]], alternative="greater").pvalue
@@ -239,8 +240,8 @@ def test_a_planted_value_is_found_and_corrected_for_every_value_that_is_common_e
 
 def test_values_too_rare_to_be_shown_are_not_tested():
     column = encode("kind", list("aabbccddee"))
-    assert enrich([column], np.repeat([0, -1], 5), 1) == [()]
-    assert enrich([column], np.full(10, -1), 0) == []
+    assert enrich([column], [np.arange(10) < 5]) == [()]
+    assert enrich([column], []) == []
 
 
 def contents(order=None, **given):

@@ -178,18 +178,17 @@ def _encode_dates(name: str, values: np.ndarray) -> Column | None:
     return Column(name, (*labels, f"= {MISSING}"), codes)
 
 
-def enrich(columns: list[Column], part: np.ndarray, n_parts: int) -> list[tuple[Enriched, ...]]:
+def enrich(columns: Sequence[Column], parts: Sequence[np.ndarray]) -> list[tuple[Enriched, ...]]:
     """Find the metadata values that are more common in each part than among the other rows.
 
-    `columns`: metadata. `part`, int (n,): part of every row, -1 for rows of none: they count as "other". `n_parts`:
-    number of parts. Returns per part at most six values with adjusted p at most 0.05, those that tell most first: by
-    ``share * log(lift)``, the value's term in the divergence of the part from all rows. Each has at least five rows in
-    the part.
+    `columns`: metadata. `parts`: which rows are in each, bool (n,). Returns per part at most six values with
+    adjusted p at most 0.05, those that tell most first: by ``share * log(lift)``, the value's term in the
+    divergence of the part from all rows. Each has at least five rows in the part.
 
     Examples
     --------
     >>> column = encode("subject", ["law"] * 30 + ["math"] * 70)
-    >>> [item] = enrich([column], np.repeat([0, -1], [30, 70]), 1)[0]
+    >>> [[item]] = enrich([column], [np.arange(100) < 30])
     >>> item.value, item.share, round(item.lift, 2)
     ('= law', 1.0, 3.33)
     """
@@ -198,15 +197,14 @@ def enrich(columns: list[Column], part: np.ndarray, n_parts: int) -> list[tuple[
     tested = [
         (column, index, code, *numbers)
         for column in columns
-        for index in range(n_parts)
-        for code, *numbers in _tested_values(column, part == index)
+        for index, inside in enumerate(parts)
+        for code, *numbers in _tested_values(column, inside)
     ]
     adjusted = false_discovery_control([p_value for *_, p_value in tested]) if tested else ()
-    kept: list[list[Enriched]] = [[] for _ in range(n_parts)]
-    sizes = np.bincount(part[part >= 0], minlength=n_parts).tolist()
+    kept: list[list[Enriched]] = [[] for _ in parts]
     for (column, index, code, hits, total, _), p_value in zip(tested, adjusted, strict=True):
         if p_value <= SIGNIFICANCE:
-            n, size = len(part), sizes[index]
+            n, size = len(parts[index]), int(parts[index].sum())
             ratio, interval = odds_ratio(hits, size - hits, total - hits, n - size - total + hits)
             share, overall = hits / size, total / n
             item = Enriched(
@@ -279,7 +277,7 @@ _REMNANTS = (
 )
 
 
-def keywords(texts: Sequence[str], part: np.ndarray, n_parts: int) -> list[tuple[str, ...]]:
+def keywords(texts: Sequence[str], parts: Sequence[np.ndarray]) -> list[tuple[str, ...]]:
     r"""Words and pairs of words that set the texts of each part apart: class-based TF-IDF.
 
     The weight of a term in a part is ``s log(s / s_all)**2``, where s is the share of the part's rows that contain the
@@ -288,20 +286,20 @@ def keywords(texts: Sequence[str], part: np.ndarray, n_parts: int) -> list[tuple
     logarithm squared so that common words somewhat commoner here do not lead it. A term must be commoner in the part
     than elsewhere by Fisher's exact test at 0.05 over the number of terms.
 
-    `texts`: texts. `part`, int (n,): part of every row, -1 for rows of none. `n_parts`: number of parts. Returns per
-    part at most eight terms in lower case, the weightiest first; empty where nothing sets it apart.
+    `texts`: texts. `parts`: which rows are in each, bool (n,). Returns per part at most eight terms in lower case,
+    the weightiest first; empty where nothing sets it apart.
 
     Examples
     --------
     >>> texts = ["the court and the jury"] * 30 + ["an atom of carbon"] * 30
-    >>> law, chemistry = keywords(texts, np.repeat([0, 1], 30), 2)
+    >>> law, chemistry = keywords(texts, [np.arange(60) < 30, np.arange(60) >= 30])
     >>> law, chemistry
     (('court jury',), ('atom carbon',))
     """
     counts, terms = _count([text[:TEXT_LENGTH] for text in texts], LEAST_TEXTS)
     if not len(terms):
-        return [()] * n_parts
-    return [_top_terms(counts, terms, part == index) for index in range(n_parts)]
+        return [()] * len(parts)
+    return [_top_terms(counts, terms, inside) for inside in parts]
 
 
 def _count(texts: list[str], least: int) -> tuple:

@@ -235,18 +235,16 @@ def contents_of(
     (['subject = law'], ())
     """
     at, names = np.flatnonzero(inside), list(SIGNS)
-    part = np.full(len(at), -1)
-    for place, name in enumerate(names):
-        part[regime[at] == name] = place
+    parts = [regime[at] == name for name in names]
     encoded = [encode(name, values[at]) for name, values in triples.metadata.items()]
-    enriched = enrich([column for column in encoded if column is not None], part, len(names))
+    enriched = enrich([column for column in encoded if column is not None], parts)
     words: list[tuple[str, ...]] = [()] * len(names)
     if triples.text is not None:
         some = np.sort(np.random.default_rng(seed).permutation(len(at))[:MOST_TEXTS])
-        words = keywords([triples.text[i] for i in at[some]], part[some], len(names))
+        words = keywords([triples.text[i] for i in at[some]], [inside[some] for inside in parts])
     return {
-        name: {"metadata": items, "keywords": terms, "exemplars": _exemplars(triples, delta, at[part == place])}
-        for place, (name, items, terms) in enumerate(zip(names, enriched, words, strict=True))
+        name: {"metadata": items, "keywords": terms, "exemplars": _exemplars(triples, delta, at[inside])}
+        for name, inside, items, terms in zip(names, parts, enriched, words, strict=True)
     }
 
 

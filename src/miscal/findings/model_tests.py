@@ -123,7 +123,7 @@ class ModelTests:
         self.part = np.zeros(len(rows), np.int64) if rows.part is None else rows.part
         rng = np.random.default_rng((seed, _STREAM))
         width = settings.stratum_width(len(rows)) * rows.rows_per_unit
-        self.strata = Strata.of(cut_into_strata(rows.confidence, width, rng, self.part), rows.residual, rows.mass)
+        self.strata = Strata.of(rows, cut_into_strata(rows.confidence, width, rng, self.part))
         self.residual = centred(rows.residual, self.strata.stratum, rows.mass)
         question = np.arange(len(rows)) if rows.group is None else rows.group
         # rows of one question and one model are a cell of a table of questions by models

@@ -6,6 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csc_array
 
+from miscal.calibration.labelled_rows import LabelledRows
+from miscal.calibration.survey_design import SurveyDesign
 from miscal.findings.ledger import coded, membership
 from miscal.findings.ledger.coded import BinRanges, CodedColumns
 from miscal.findings.ledger.exact import Strata
@@ -50,7 +52,9 @@ def test_columns_of_every_kind_sum_as_the_plain_matrix(columns, seed, gathered):
     held, matrix = columns
     rng = np.random.default_rng(seed)
     values, mass, stratum = rng.normal(size=N), rng.uniform(0.2, 3, N), np.r_[rng.integers(0, 6, N - 1), 5]
-    strata = Strata.of(np.unique(stratum, return_inverse=True)[1], rng.normal(size=N), mass)
+    y = rng.integers(0, 2, N).astype(float)
+    rows = LabelledRows(y, y, rng.random(N), design=SurveyDesign(None, 0.0, mass))
+    strata = Strata.of(rows, np.unique(stratum, return_inverse=True)[1])
     other, factor = rng.normal(size=N), rng.normal(size=6)
     within = np.arange(6)[:, None] == stratum
     with pytest.MonkeyPatch.context() as patch:

@@ -193,7 +193,7 @@ class Candidates:
         stratum = rows.stratum
         if stratum is None:
             stratum = cut_into_strata(rows.confidence, self._width(rows), self.rng, rows.part)
-        return Block(rows, groups, Strata.of_rows(rows, stratum))
+        return Block(rows, groups, Strata.of(rows, stratum))
 
     def _width(self, rows: LabelledRows) -> int:
         return self.settings.stratum_rows * rows.rows_per_unit
@@ -209,7 +209,7 @@ class Candidates:
         if len(candidates) == 1:
             return own.rows, own.strata, [split_of(own.groups, int(self.local[candidates[0]]))]
         rows, splits = self.table.together([int(one) for one in candidates])
-        return rows, own.strata if rows is own.rows else Strata.of_rows(rows, rows.stratum), splits
+        return rows, own.strata if rows is own.rows else Strata.of(rows, rows.stratum), splits
 
     def _overlaps(self, candidate: int) -> np.ndarray:
         """Jaccard index of the rows of a candidate and those of every other, (m,)."""

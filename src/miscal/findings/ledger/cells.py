@@ -83,10 +83,8 @@ class _Block:
             spans = [(0, first), (first, last), (last, len(groups))]
         blocks = tuple(CodedColumns((at,), self.matrix[:, a:b]) for a, b in spans if b > a)
         trends = {k: TrendRows(t.condition, t.upper[at], t.lower[at], t.score[at]) for k, t in groups.trends.items()}
-        parts, columns = (
-            tuple(replace(one, codes=one.codes[at]) for one in some) for some in (groups.parts, groups.columns)
-        )
-        return replace(groups, member=SideBySide(len(at), blocks), trends=trends, parts=parts, columns=columns)
+        columns = tuple(replace(one, codes=one.codes[at]) for one in groups.columns)
+        return replace(groups, member=SideBySide(len(at), blocks), trends=trends, columns=columns)
 
 
 class CellTable:
@@ -163,9 +161,7 @@ class CellTable:
             np.concatenate([np.zeros(0, int), *(one.kinds for one in every)]),
             SideBySide(0),
             trends,
-            tuple(c for one in every for c in one.parts),
-            tuple(c for one in every for c in one.typical),
-            tuple(c for one in every for c in one.columns),
+            columns=tuple(c for one in every for c in one.columns),
         )
 
     def _at(self, group: int) -> tuple[int, int]:
@@ -337,7 +333,6 @@ def _groups(
     [cut], [part], codes = cuts, parts, keys[:, 0]
     found.columns = [part]
     if cut.values:
-        found.parts.append(part)
         found.add_cells(part, VALUE)
         if not cut.pooled:
             values = np.array([*cut.values, np.nan if cut.kind == NUMBER else None], object)[codes]

@@ -33,7 +33,7 @@ def describe(inside: np.ndarray, groups: Groups, settings: LedgerSettings = LEDG
     fitting = _fitting(inside, groups, settings)
     if fitting is not None:
         return fitting
-    found = _composition(inside, groups.parts, settings)
+    found = _composition(inside, groups.columns, settings)
     return Mixed(terms=_terms(inside, groups, settings)) if found is None else found
 
 
@@ -50,7 +50,7 @@ def made_of(inside: np.ndarray, groups: Groups, settings: LedgerSettings = LEDGE
     '74 % have kind = law'
     """
     best, composition = 0.0, None
-    for part in groups.parts:
+    for part in (one for one in groups.columns if one.by_value):
         shares, others = _shares(inside, part)
         order = np.argsort(-shares, kind="stable")
         for count in (1, 2):
@@ -156,7 +156,7 @@ def _composition(inside: np.ndarray, parts: Sequence[ColumnGroups], settings: Le
     best, composition = -np.inf, None
     for part in parts:
         shares, others = _shares(inside, part)
-        if (shares > 0).sum() < 2:
+        if not part.by_value or (shares > 0).sum() < 2:
             continue
         overall = inside.mean() * shares + (1 - inside.mean()) * others
         seen = shares > 0

@@ -38,30 +38,18 @@ class Strata:
     squared: np.ndarray
 
     @classmethod
-    def of(
-        cls,
-        stratum: np.ndarray,
-        residual: np.ndarray,
-        mass: np.ndarray,
-        squared: np.ndarray | None = None,
-        count: np.ndarray | None = None,
-    ) -> Strata:
-        """Measure how much residuals vary within strata; `count`: how many rows each stands for.
+    def of(cls, rows: LabelledRows, stratum: np.ndarray) -> Strata:
+        """Measure how much residuals of rows, or of cells of them, vary within strata.
 
         Examples
         --------
-        >>> Strata.of(np.array([0, 0, 1, 1]), np.array([0.5, -0.5, 0.5, 0.5]), np.ones(4)).scatter.tolist()
+        >>> half = np.full(4, 0.5)
+        >>> Strata.of(LabelledRows(np.array([1.0, 0, 1, 1]), half, half), np.array([0, 0, 1, 1])).scatter.tolist()
         [0.5, 0.5, 0.0, 0.0]
         """
-        number = np.ones(len(stratum)) if count is None else count
-        squares = np.bincount(stratum, number * centred(residual, stratum, number) ** 2)
-        scatter = squares / np.maximum(np.bincount(stratum, number) - 1, 1)
-        return cls(stratum, mass, scatter[stratum], mass**2 if squared is None else squared)
-
-    @classmethod
-    def of_rows(cls, rows: LabelledRows, stratum: np.ndarray) -> Strata:
-        """Measure the same of rows, or of cells of them."""
-        return cls.of(stratum, rows.residual, rows.mass, rows.squared_mass, rows.count)
+        squares = np.bincount(stratum, rows.counts * centred(rows.residual, stratum, rows.counts) ** 2)
+        scatter = squares / np.maximum(np.bincount(stratum, rows.counts) - 1, 1)
+        return cls(stratum, rows.mass, scatter[stratum], rows.squared_mass)
 
     @cached_property
     def total(self) -> np.ndarray:

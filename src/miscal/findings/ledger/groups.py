@@ -38,8 +38,7 @@ class Groups:
     `kinds`, int (m,): VALUE, TREND, INTERVAL, PAIR, THRESHOLDS, TERM or CLUSTER.
     `member`: m columns: 1 where a row is in a group.
     `trends`: trends by their place among the groups. The rows of such a group are the upper end of its trend.
-    `parts`: the columns whose values are groups, with the value of each row: what a group is made of.
-    `typical`: rows (positions) at the centre of a cluster; none for named groups.
+    `typical`: rows (positions) at the centre of each cluster, by its place.
     `columns`: every column, cut into its values, or into bins where it holds many distinct numbers or dates.
     `not_crossed`: which pairs are no candidates, in a sentence; empty where all are.
     """
@@ -49,8 +48,7 @@ class Groups:
     kinds: np.ndarray
     member: SideBySide
     trends: dict[int, TrendRows] = field(default_factory=dict)
-    parts: tuple[ColumnGroups, ...] = ()
-    typical: tuple[tuple[int, ...], ...] = ()
+    typical: dict[int, tuple[int, ...]] = field(default_factory=dict)
     columns: tuple[ColumnGroups, ...] = ()
     not_crossed: str = ""
 
@@ -102,6 +100,11 @@ class ColumnGroups:
     cells: tuple[Condition, ...]
     codes: np.ndarray
 
+    @property
+    def by_value(self) -> bool:
+        """Whether its cells are values, not spans of many numbers or dates."""
+        return isinstance(self.cells[0], (Value, Missing))
+
     def rows(self, cell: int) -> np.ndarray:
         """Mask of the rows of a cell, bool (n,)."""
         return self.codes == cell
@@ -151,7 +154,6 @@ def named_groups(
             continue
         cells.append(part)
         if wide is None:
-            found.parts.append(part)
             found.add_cells(part, VALUE)
         else:
             bins[name] = wide
@@ -185,7 +187,6 @@ class FoundGroups:
         self.kinds: list[int] = []
         self.blocks: list[Columns] = []
         self.lists: list[np.ndarray] = []  # rows of the groups after these blocks
-        self.parts: list[ColumnGroups] = []
         self.columns: list[ColumnGroups] = []
         self.trends: dict[int, TrendRows] = {}
         self.not_crossed = ""
@@ -279,7 +280,7 @@ class FoundGroups:
         self.close_lists()
         settings, least = self.settings, max(self.settings.min_rows, self.settings.pair_rows)
         # stable: columns of values before those of bins, and of each kind those named first
-        parts = sorted(parts, key=lambda part: not isinstance(part.cells[0], (Value, Missing)))
+        parts = sorted(parts, key=lambda part: not part.by_value)
         common = [one for part in parts if (one := _common(part, self.count, least)).cells]
         every, small, left = list(combinations(common, 2)), [], settings.pair_work
         for one, two in every:
@@ -366,10 +367,8 @@ class FoundGroups:
             np.array(self.kinds, int),
             SideBySide(self.n, tuple(self.blocks)),
             self.trends,
-            tuple(self.parts),
-            ((),) * len(self.conditions),
-            tuple(self.columns),
-            self.not_crossed,
+            columns=tuple(self.columns),
+            not_crossed=self.not_crossed,
         )
 
 
@@ -395,7 +394,7 @@ def with_clusters(groups: Groups, clusters: Sequence[ClusterRows]) -> Groups:
         also=(*groups.also, *((),) * many),
         kinds=np.r_[groups.kinds, np.full(many, CLUSTER)],
         member=SideBySide(n, (*groups.member.blocks, RowLists.of(n, rows))),
-        typical=(*groups.typical, *(one.typical for one in clusters)),
+        typical={place: one.typical for place, one in enumerate(clusters, start=len(groups))},
     )
 
 

@@ -316,7 +316,7 @@ class _Scan(Candidates):
         [block] = self.blocks
         rows, width = block.rows, max(_WIDE, len(block.rows) // _WIDE)
         stratum = cut_into_strata(rows.confidence, width, np.random.default_rng(0), rows.part)
-        return Strata.of_rows(rows, stratum)
+        return Strata.of(rows, stratum)
 
     @cached_property
     def _least_variance(self) -> np.ndarray:
