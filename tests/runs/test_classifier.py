@@ -1,6 +1,7 @@
 """A classifier with corrected probabilities: scikit-learn's checks, routing, frames, and laws of what it predicts."""
 
 import pickle
+from copy import copy
 from dataclasses import dataclass
 from types import SimpleNamespace
 
@@ -102,7 +103,7 @@ def test_it_is_better_where_several_classes_hide_structure_and_no_worse_where_th
     rng = np.random.default_rng(2)
     noise = LocalCalibratedClassifier(GaussianNB(), cv=3).fit(rng.normal(size=(400, 3)), rng.integers(0, 3, 400))
     assert not noise.local_
-    assert noise.simplex_.chosen == "global map"
+    assert noise.correction_.chosen == "global map"
 
 
 def test_other_names_of_classes_permute_the_columns():
@@ -145,20 +146,21 @@ def test_clones_pickles_and_joblib_give_the_same_numbers(fitted, fitted_to_three
 @pytest.mark.parametrize("method", ["auto", "global"])
 def test_a_saved_correction_gives_the_same_numbers_for_the_same_classifier(method, fitted, fitted_to_three, tmp_path):
     for name, model, X, y in (("two", fitted, *two_classes()), ("three", fitted_to_three, *three_classes())):
-        model = model if method == "auto" else LocalCalibratedClassifier(model.estimator_, cv="prefit", method=method)
+        model = (
+            model if method == "auto" else LocalCalibratedClassifier(model.estimators_[0], cv="prefit", method=method)
+        )
         model = model if method == "auto" else model.fit(X, y)
         model.save(tmp_path / name)
-        again = LocalCalibratedClassifier.load(tmp_path / name, estimator=model.estimator_)
+        again = LocalCalibratedClassifier.load(tmp_path / name, estimators=model.estimators_)
         np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
         np.testing.assert_array_equal(again.predict(X), model.predict(X))
         again.save(tmp_path / name)
         assert sorted(one.name for one in (tmp_path / name).iterdir()) == ["config.json", "tensors.safetensors"]
-        with pytest.raises(
-            InputError, match="estimator must be the fitted classifier that was corrected, of the classes"
-        ):
-            LocalCalibratedClassifier.load(tmp_path / name, estimator=LogisticRegression())
-    with pytest.raises(InputError, match="classes"):
-        LocalCalibratedClassifier.load(tmp_path / "two", estimator=fitted_to_three.estimator_)
+        for others in ([LogisticRegression()], [*model.estimators_, model.estimators_[0]], []):
+            with pytest.raises(InputError, match="estimators"):
+                LocalCalibratedClassifier.load(tmp_path / name, estimators=others)
+    with pytest.raises(InputError, match="estimators"):
+        LocalCalibratedClassifier.load(tmp_path / "two", estimators=fitted_to_three.estimators_)
     with pytest.raises(MismatchError):
         MiscalibrationField.load(tmp_path / "two")
 
@@ -176,7 +178,7 @@ def test_a_fitted_classifier_is_taken_as_it_is():
             return base.predict_proba(X)
 
     foreign = LocalCalibratedClassifier(Foreign(), cv="prefit", method="global").fit(X[150:], y[150:])
-    assert foreign.estimator_ is foreign.estimator
+    assert foreign.estimators_ == [foreign.estimator]
     np.testing.assert_allclose(foreign.predict_proba(X), frozen.predict_proba(X), atol=1e-12)
 
 
@@ -225,9 +227,8 @@ def test_a_correction_that_only_reads_other_folds_is_not_confirmed():
 
     model = LocalCalibratedClassifier(DecisionTreeClassifier(min_samples_leaf=8, random_state=0), cv=5).fit(*leaky())
     X, y = leaky(4000, seed=1)
-    before, after = (
-        -np.log(np.clip(q.predict_proba(X)[np.arange(4000), y], 1e-4, 1)).mean() for q in (model.estimator_, model)
-    )
+    before = np.mean([one.predict_proba(X) for one in model.estimators_], axis=0)
+    before, after = (-np.log(np.clip(p[np.arange(4000), y], 1e-4, 1)).mean() for p in (before, model.predict_proba(X)))
     assert after < before + 0.01
 
 
@@ -294,6 +295,30 @@ def test_few_rows_get_a_global_map_and_a_warning():
     assert not model.local_
     with pytest.raises(AttributeError, match="there is no discovery_"):
         model.discovery_  # noqa: B018
+
+
+@pytest.mark.parametrize("ensemble", [True, False])
+def test_the_fits_that_predict_are_those_of_the_folds_or_one_to_all_rows(ensemble):
+    X, y = three_classes(300)
+    model = LocalCalibratedClassifier(GaussianNB(), cv=3, ensemble=ensemble, method="global").fit(X, y)
+    whole = GaussianNB().fit(X, y).predict_proba(X)
+    own = [one.predict_proba(X) for one in model.estimators_]
+    assert len(own) == (3 if ensemble else 1)
+    assert ensemble or np.allclose(own[0], whole)
+    # each is corrected, and the mean is taken
+    each = [copy(model) for _ in own]
+    for one, fitted in zip(each, model.estimators_, strict=True):
+        one.estimators_ = [fitted]
+    np.testing.assert_allclose(model.predict_proba(X), np.mean([one.predict_proba(X) for one in each], axis=0))
+
+
+@pytest.mark.filterwarnings("ignore:The least populated class:UserWarning")
+def test_a_class_of_one_row_is_a_class():
+    X, y = three_classes(300)
+    y = np.where(np.arange(300) == 7, 3, y)
+    p = LocalCalibratedClassifier(GaussianNB(), cv=3, method="global").fit(X, y).predict_proba(X)
+    assert p.shape == (300, 4)
+    np.testing.assert_allclose(p.sum(axis=1), 1)
 
 
 def test_settings_out_of_range_are_refused_in_one_line():

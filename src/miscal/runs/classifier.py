@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -32,11 +32,11 @@ from miscal.data.readers.input_reading import InputReading, order_of
 from miscal.data.splits import MIN_FIT_ROWS
 from miscal.data.triples import Triples
 from miscal.estimators.field import MiscalibrationField
-from miscal.estimators.simplex.correction import SimplexCorrection, fit_simplex
+from miscal.estimators.simplex.correction import fit_simplex
 from miscal.runs.fitted_classifier import (
+    ClassCorrection,
     corrected_by,
-    of_two,
-    probabilities_by,
+    fitted_to,
     probabilities_of,
     read_correction,
     rows_of,
@@ -82,6 +82,9 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
     cv : int, cross-validation generator, iterable or "prefit", default 5
         Folds in which the classifier is fitted. A number means stratified folds, or folds of whole groups where
         `groups` are given.
+    ensemble : bool, default True
+        Whether the fits of the folds predict: each is corrected, and the mean is taken. Else one more fit, to all rows,
+        predicts. A classifier that was fitted before is one fit in any case.
     epsilon : float in [0, 1), optional
         Half-width of the band that counts as well calibrated in `discovery_`; by default as for
         :func:`miscal.discover`. The correction does not depend on it.
@@ -93,15 +96,14 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
     Attributes
     ----------
     classes_ : ndarray of shape (K,)
-    estimator_ : classifier
-        Fitted to all rows.
-    field_ : MiscalibrationField or None
-        Of two classes: the field of the second one. None where there were too few rows for a field, or method "global".
-    simplex_ : SimplexCorrection or None
-        Of more than two classes: the correction, with the loss of everything that was tried.
+    estimators_ : list of classifiers
+        Those that predict.
+    correction_ : MiscalibrationField, SimplexCorrection, Calibrator or None
+        Of two classes the field of the second one, or a global map where there were too few rows for a field, or
+        method is "global"; of more, the correction with the loss of everything that was tried; None of one class.
     local_ : bool
-        Whether probabilities are corrected locally: only where that was confirmed. The field may claim a structure
-        (``field_.structure_``) that was not.
+        Whether probabilities are corrected locally: only where that was confirmed. A field may claim a structure
+        (``correction_.structure_``) that was not.
     input_reading_ : InputReading or None
         What each column of X was read as, and which were left out.
     discovery_ : Run
@@ -115,7 +117,7 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
     Notes
     -----
     What the correction gains is confirmed by doing everything again without two folds (one from 10,000 rows on), which
-    are then judged: the classifier is fitted some 20 times in all, and the correction up to three times.
+    are then judged: with five folds the classifier is fitted up to 14 times, and the correction up to three times.
 
     With fewer than 100 rows no field is learned: the correction is the global map, and a warning says so. `groups` may
     be given to `fit` as they are; with metadata routing, ask for them by ``set_fit_request(groups=True)``.
@@ -137,6 +139,7 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         *,
         method: str = "auto",
         cv: Any = 5,
+        ensemble: bool = True,
         epsilon: float | None = None,
         random_state: Any = 0,
         n_jobs: int | None = None,
@@ -144,6 +147,7 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         self.estimator = estimator
         self.method = method
         self.cv = cv
+        self.ensemble = ensemble
         self.epsilon = epsilon
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -200,23 +204,26 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         weight, groups = take_rows(weight, order), None if groups is None else np.asarray(groups)[order]
         fit_params = {name: rows_of(values, order, len(order)) for name, values in fit_params.items()}
         asked = self._routed(weight, groups, fit_params)
-        probability, folds = self._out_of_fold(X, y, code, groups, asked)
-        self._adopt(self.estimator_)
+        refit = partial(fitted_to, self._classifier(), X, y, asked.estimator.fit)
+        estimators, p, folds = self._fitted_in_folds(X, y, code, groups, asked, refit)
+        self._adopt(estimators)
         kept = np.ones(len(code), dtype=bool) if weight is None else weight > 0
-        inputs = self._read_inputs(X, int(kept.sum()))
-        rows, known = np.flatnonzero(kept), (code[kept], probability[kept], folds[kept])
+        rows, inputs = np.flatnonzero(kept), take_rows(self._read_inputs(X, int(kept.sum())), kept)
+        known = code[kept], p[kept], folds[kept]
         chosen = {name: take_rows(values, kept) for name, values in (("weight", weight), ("groups", groups))}
-        self._learn(None if inputs is None else inputs[kept], *known, **chosen)
-        if self._rows is not None:
+        self.__dict__.pop("discovery_", None)
+        self.correction_, self.local_ = self._learned(inputs, *known, **chosen)
+        self._rows = None
+        if inputs is not None:
             # `discovery_` has rows in the order given
-            self._rows = replace(self._rows.take(np.argsort(order[kept])), row=np.arange(len(rows)))
+            found = self._triples(inputs, *known[:2], **chosen).take(np.argsort(order[kept]))
+            self._rows = replace(found, row=np.arange(len(rows)))
         if self.local_ and not self._fitted_before:
-            estimator, of_fit = self._classifier(), (self.classes_, asked.estimator.fit)
 
             def refitted(learned: NDArray, told: NDArray) -> NDArray:
-                return probabilities_by(estimator, X, y, rows[learned], rows[told], *of_fit)
+                return probabilities_of(refit(rows[learned]), _safe_indexing(X, rows[told]), self.classes_)
 
-            self._confirm(inputs[kept], *known, refitted, **chosen)
+            self.local_ = self._confirmed(inputs, *known, refitted, **chosen)
         return self
 
     def _check_settings(self) -> None:
@@ -263,25 +270,28 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
 
         return HistGradientBoostingClassifier(categorical_features="from_dtype", random_state=0)
 
-    def _out_of_fold(self, X: Any, y: Any, code: NDArray, groups: Any, asked: Any) -> tuple[NDArray, NDArray]:
-        """Fit the classifier to all rows; return probabilities (n, K) by fits that have not seen the row, and folds."""
-        estimator = self._classifier()
+    def _fitted_in_folds(
+        self, X: Any, y: Any, code: NDArray, groups: Any, asked: Any, refit: Callable[[NDArray], Any]
+    ) -> tuple[list[Any], NDArray, NDArray]:
+        """Return the fits that predict, probabilities (n, K) by fits that have not seen the row, and folds."""
         if self._fitted_before:
-            self.estimator_ = estimator
             folds = assign_folds(named_units(len(code), groups), _FOLDS, np.random.default_rng(_STREAM))
-            return probabilities_of(estimator, X, self.classes_), folds
-        self.estimator_ = clone(estimator).fit(X, y, **asked.estimator.fit)
-        if len(self.classes_) == 1:
-            return np.ones((len(code), 1)), np.zeros(len(code), dtype=np.int64)
+            return [self._classifier()], probabilities_of(self._classifier(), X, self.classes_), folds
+        fits: list[Any] = []
         folds = np.zeros(len(code), dtype=np.int64)
-        probability = np.full((len(code), len(self.classes_)), np.nan)
+        if not self.ensemble or len(self.classes_) == 1:
+            fits = [clone(self._classifier()).fit(X, y, **asked.estimator.fit)]
+        if len(self.classes_) == 1:
+            return fits, np.ones((len(code), 1)), folds
+        p = np.full((len(code), len(self.classes_)), np.nan)
         split = asked.splitter.split if self._splits else {} if groups is None else {"groups": groups}
         for number, (train, test) in enumerate(self._folds(code, groups).split(X, y, **split)):
-            probability[test] = probabilities_by(estimator, X, y, train, test, self.classes_, asked.estimator.fit)
-            folds[test] = number
-        if np.isnan(probability).any():
+            fitted = refit(train)
+            p[test], folds[test] = probabilities_of(fitted, _safe_indexing(X, test), self.classes_), number
+            fits += [fitted] if self.ensemble else []
+        if np.isnan(p).any():
             raise InputError("cv must put every row into a test fold once: the correction is learned from these rows")
-        return probability, folds
+        return fits, p, folds
 
     def _folds(self, code: NDArray, groups: Any) -> Any:
         if not isinstance(self.cv, (int, np.integer)) or isinstance(self.cv, bool):
@@ -307,38 +317,28 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         self.input_reading_ = InputReading(self._seed()).fit(X)
         return self.input_reading_.transform(X)
 
-    def _learn(
+    def _learned(
         self, inputs: NDArray | None, code: NDArray, p: NDArray, folds: NDArray, **chosen: NDArray | None
-    ) -> None:
-        self.field_ = self.simplex_ = self._global_map = self._rows = None
-        self.local_ = False
-        self.__dict__.pop("discovery_", None)
+    ) -> tuple[ClassCorrection, bool]:
+        """Fit the correction; return it, and whether it claims that something local is to be corrected."""
+        if len(self.classes_) > 2:
+            layout = None if self.input_reading_ is None else self.input_reading_.layout
+            method = "global" if inputs is None else self.method
+            found = fit_simplex(inputs, code, p, folds=folds, layout=layout, method=method, seed=self._seed(), **chosen)
+            return found, found.structure
         if inputs is not None:
-            self._rows = self._triples(inputs, code, p, chosen)
-        if len(self.classes_) > 2 or inputs is not None:
-            self.field_, self.simplex_ = self._correction(inputs, code, p, folds, chosen)
-            self.local_ = bool(self.field_.structure_ if self.simplex_ is None else self.simplex_.structure)
-        elif len(self.classes_) == 2:
-            self._global_map = crossfit_global_map(code.astype(np.float64), p[:, 1], folds, chosen["weight"]).map
-
-    def _correction(
-        self, inputs: NDArray | None, code: NDArray, p: NDArray, folds: NDArray, chosen: dict[str, Any]
-    ) -> tuple[MiscalibrationField | None, SimplexCorrection | None]:
-        """Fit the correction: a field for two classes, else one of the simplex."""
-        if len(self.classes_) == 2:
             field = MiscalibrationField(self.method, random_state=self._seed(), n_jobs=self.n_jobs or 1)
-            return field.fit_triples(self._triples(inputs, code, p, chosen)), None
-        layout = None if self.input_reading_ is None else self.input_reading_.layout
-        method = "global" if inputs is None else self.method
-        return None, fit_simplex(
-            inputs, code, p, folds=folds, layout=layout, method=method, seed=self._seed(), **chosen
-        )
+            field.fit_triples(self._triples(inputs, code, p, **chosen))
+            return field, bool(field.structure_)
+        if len(self.classes_) == 1:
+            return None, False
+        return crossfit_global_map(code.astype(np.float64), p[:, 1], folds, chosen["weight"]).map, False
 
-    def _confirm(
+    def _confirmed(
         self, inputs: NDArray, code: NDArray, p: NDArray, folds: NDArray,
         refitted: Callable[[NDArray, NDArray], NDArray], **chosen: NDArray | None,
-    ) -> None:  # fmt: skip
-        """Do all of it again without one fold, or two, and keep the local correction only if it helps there.
+    ) -> bool:  # fmt: skip
+        """Do all of it again without one fold, or two, and return whether the local correction helps there.
 
         Probabilities out of fold are not all that they seem: in each fold, the classifier has seen the outcomes of all
         other folds, so that where a fold has more outcomes of one kind its probabilities are lower. A correction can
@@ -349,24 +349,25 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         before, after = (np.full(len(code), np.nan) for _ in range(2))
         for fold in told:
             rest, judged = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-            some = {name: None if values is None else values[rest] for name, values in chosen.items()}
-            parts = folds[rest] if len(names) > 2 else self._halves(len(rest), some["groups"])
+            some = {name: take_rows(values, rest) for name, values in chosen.items()}
+            parts = folds[rest]
+            if len(names) == 2:
+                units, stream = named_units(len(rest), some["groups"]), np.random.default_rng((self._seed(), _STREAM))
+                parts = assign_folds(units, 2, stream)
             again = np.zeros((len(rest), p.shape[1]))
             for part in np.unique(parts):
                 again[parts == part] = refitted(rest[parts != part], rest[parts == part])
-            field, simplex = self._correction(inputs[rest], code[rest], again, parts, some)
+            correction, _ = self._learned(inputs[rest], code[rest], again, parts, **some)
             for losses, local in ((before, False), (after, True)):
-                q = corrected_by(field, simplex, inputs[judged], p[judged], local=local)
+                q = corrected_by(correction, inputs[judged], p[judged], local=local)
                 losses[judged] = class_log_losses(code[judged], log_probabilities(q))
         seen = np.isin(folds, told)
-        weight = None if chosen["weight"] is None else chosen["weight"][seen]
-        gain, error = paired_gain(before[seen], after[seen], weight)
-        self.local_ = bool(gain > _CONFIRMED * error)
+        gain, error = paired_gain(before[seen], after[seen], take_rows(chosen["weight"], seen))
+        return bool(gain > _CONFIRMED * error)
 
-    def _halves(self, n: int, groups: NDArray | None) -> NDArray[np.int64]:
-        return assign_folds(named_units(n, groups), 2, np.random.default_rng((self._seed(), _STREAM)))
-
-    def _triples(self, inputs: NDArray, code: NDArray, p: NDArray, chosen: dict[str, Any]) -> Triples:
+    def _triples(
+        self, inputs: NDArray, code: NDArray, p: NDArray, *, weight: NDArray | None, groups: NDArray | None
+    ) -> Triples:
         """Return the rows that the field is learned from, and that `discovery_` is of."""
         reading: Any = self.input_reading_
         two = len(self.classes_) == 2
@@ -374,8 +375,8 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         confidence = p[:, 1] if two else p.max(axis=1)
         outcome = code if two else top == code
         return Triples(
-            inputs, np.clip(confidence, 0.0, 1.0), outcome.astype(np.float64), weight=chosen["weight"],
-            group=chosen["groups"], layout=reading.layout, encoder=reading.encoder, kind=EVENT if two else ANSWER,
+            inputs, np.clip(confidence, 0.0, 1.0), outcome.astype(np.float64), weight=weight,
+            group=groups, layout=reading.layout, encoder=reading.encoder, kind=EVENT if two else ANSWER,
             source={READ_COLUMNS: [one.to_dict() for one in reading.readings]} if reading.readings else {},
         )  # fmt: skip
 
@@ -399,15 +400,12 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
             In [0, 1]; rows sum to 1. Columns are in the order of `classes_`.
         """
         self._check_fitted()
-        p = probabilities_of(self.estimator_, X, self.classes_)
-        return self._correct(self.input_reading_.transform(X) if self.local_ else np.zeros((len(p), 0)), p)
-
-    def _correct(self, inputs: NDArray, p: NDArray[np.float64]) -> NDArray[np.float64]:
-        if len(self.classes_) == 1:
-            return np.ones((len(p), 1))
-        if self._global_map is not None:
-            return of_two(self._global_map.apply(np.clip(p[:, 1], 0.0, 1.0)))
-        return corrected_by(self.field_, self.simplex_, inputs, p, local=self.local_)
+        inputs = self.input_reading_.transform(X) if self.local_ else None
+        corrected = [
+            corrected_by(self.correction_, inputs, probabilities_of(one, X, self.classes_), local=self.local_)
+            for one in self.estimators_
+        ]
+        return np.mean(corrected, axis=0)
 
     def predict(self, X: Any) -> NDArray:
         """Return the most probable class of each row, shape (n,)."""
@@ -429,14 +427,11 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         return with_decision(discover(self._rows, progress=False, **settings), self.local_)
 
     def _check_fitted(self) -> None:
-        if not hasattr(self, "estimator_"):
-            raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
-                "using this estimator."
-            )
+        if not hasattr(self, "estimators_"):
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet: call fit first")
 
     def save(self, folder: str | Path) -> None:
-        """Write the correction into a folder, as JSON and safetensors; keep `estimator_` by means of its own.
+        """Write the correction into a folder, as JSON and safetensors; keep `estimators_` by means of their own.
 
         Parameters
         ----------
@@ -452,14 +447,14 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         write_correction(self, folder)
 
     @classmethod
-    def load(cls, folder: str | Path, *, estimator: Any) -> Self:
-        """Read a saved correction back, for a fitted classifier.
+    def load(cls, folder: str | Path, *, estimators: Sequence[Any]) -> Self:
+        """Read a saved correction back, for the fitted classifiers.
 
         Parameters
         ----------
         folder : str or Path
-        estimator : classifier
-            The `estimator_` of the classifier that was saved: of all fits in folds, it is the one that predicts.
+        estimators : sequence of classifiers
+            The `estimators_` of the classifier that was saved, in their order.
 
         Returns
         -------
@@ -469,19 +464,19 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         Raises
         ------
         InputError
-            If the classes of the classifier are not those that it had.
+            If the number of classifiers, or their classes, are not those that were saved.
         FileError, CorruptFile, TrustError, MismatchError
             If the folder holds no correction, a damaged one, foreign files, or something else.
         """
-        return read_correction(cls, folder, estimator)
+        return read_correction(cls, folder, estimators)
 
-    def _adopt(self, estimator: Any) -> Self:
-        """Take a fitted classifier for the one that is corrected, and what it says of its inputs."""
-        self.estimator_ = estimator
+    def _adopt(self, estimators: Sequence[Any]) -> Self:
+        """Take fitted classifiers for those that are corrected, and what they say of their inputs."""
+        self.estimators_ = list(estimators)
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
-            if hasattr(estimator, name):
-                setattr(self, name, getattr(estimator, name))
+            if found := [getattr(one, name) for one in estimators if hasattr(one, name)]:
+                setattr(self, name, found[0])
         return self
 
     def get_metadata_routing(self) -> MetadataRouter:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
 from sklearn.utils import _safe_indexing  # pyrefly: ignore[missing-module-attribute]
 
 from miscal.base.errors import InputError
 from miscal.base.files import whole_folder
 from miscal.base.folders import CONFIG, TENSORS, load_state, rebuilding, save_state, under, with_prefix
-from miscal.calibration.calibrators import CALIBRATORS
+from miscal.calibration.calibrators import CALIBRATORS, Calibrator
 from miscal.data.readers.input_reading import InputReading
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.registry import SavedEstimator
@@ -46,32 +47,31 @@ def probabilities_of(fitted: Any, X: Any, classes: NDArray) -> NDArray[np.float6
 # --- the correction -----------------------------------------------------------------------------------------------
 
 
-def probabilities_by(
-    estimator: Any, X: Any, y: Any, learned: NDArray, told: NDArray, classes: NDArray, fit_params: dict[str, Any]
-) -> NDArray[np.float64]:
-    """Probabilities of some rows by the classifier fitted to others."""
-    seen = np.unique(np.asarray(_safe_indexing(y, learned)))
-    if len(seen) == 1:
-        return np.tile((classes == seen[0]).astype(np.float64), (len(told), 1))
-    some = {name: rows_of(values, learned, len(y)) for name, values in fit_params.items()}
-    fitted = clone(estimator).fit(_safe_indexing(X, learned), _safe_indexing(y, learned), **some)
-    return probabilities_of(fitted, _safe_indexing(X, told), classes)
+def fitted_to(estimator: Any, X: Any, y: Any, fit_params: dict[str, Any], rows: NDArray) -> Any:
+    """Fit a classifier to some rows; where they are of one class, which many refuse, it always says that class."""
+    some, code = _safe_indexing(X, rows), _safe_indexing(y, rows)
+    if len(np.unique(np.asarray(code))) == 1:
+        return DummyClassifier().fit(some, code)
+    return clone(estimator).fit(some, code, **{name: rows_of(one, rows, len(y)) for name, one in fit_params.items()})
 
 
-def of_two(second: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Probabilities of both classes, (n, 2), by that of the second."""
+ClassCorrection = MiscalibrationField | SimplexCorrection | Calibrator | None
+"""What corrects probabilities: of two classes a field or a global map, of more a correction of all; None of one."""
+
+
+def corrected_by(correction: ClassCorrection, inputs: Any, p: NDArray, *, local: bool) -> NDArray[np.float64]:
+    """Correct probabilities (n, K), locally or by the global map alone, for which no inputs are needed."""
+    if correction is None:
+        return np.ones((len(p), 1))
+    if isinstance(correction, SimplexCorrection):
+        return (correction if local else correction.alone).apply(inputs, p)
+    second = np.clip(p[:, 1], 0.0, 1.0)
+    if local and isinstance(correction, MiscalibrationField):
+        second = correction.fitted_.correct(inputs, second).corrected
+    else:
+        second = (correction.global_map_ if isinstance(correction, MiscalibrationField) else correction).apply(second)
     second = np.clip(second, 0.0, 1.0)
     return np.column_stack([1 - second, second])
-
-
-def corrected_by(
-    field: MiscalibrationField | None, simplex: SimplexCorrection | None, inputs: NDArray, p: NDArray, *, local: bool
-) -> NDArray[np.float64]:
-    """Correct probabilities (n, K), locally or by the global map alone."""
-    if field is None:
-        return (simplex if local else simplex.alone).apply(inputs, p)
-    given = np.clip(p[:, 1], 0.0, 1.0)
-    return of_two(field.fitted_.correct(inputs, given).corrected if local else field.global_map_.apply(given))
 
 
 def rows_of(values: Any, rows: NDArray, n: int) -> Any:
@@ -99,54 +99,56 @@ _FORM = "miscal-classifier"
 
 
 def write_correction(model: Any, folder: str | Path) -> None:
-    """Write the correction of a fitted `LocalCalibratedClassifier`; the classifier itself is left out."""
-    classes, own = model.classes_.tolist(), getattr(model.estimator_, "classes_", None)
+    """Write the correction of a fitted `LocalCalibratedClassifier`; the classifiers themselves are left out."""
+    classes, correction, reading = model.classes_.tolist(), model.correction_, model.input_reading_
     if not all(isinstance(one, str | int | float) for one in classes):
         raise InputError(f"classes must be text, numbers or truth values to be saved; got {classes[0]!r}")
-    parts = {
-        "field": None if model.field_ is None else model.field_.to_saved().state(),
-        "simplex": None if model.simplex_ is None else model.simplex_.state(),
-        "reading": None if model.input_reading_ is None else model.input_reading_.state(),
-        "global_map": None if model._global_map is None else (model._global_map.name, model._global_map.state()),
-    }
+    kind, held, tensors = None, None, {}
+    if isinstance(correction, MiscalibrationField):
+        kind, (held, tensors) = "field", correction.to_saved().state()
+    elif isinstance(correction, SimplexCorrection):
+        kind, (held, tensors) = "simplex", correction.state()
+    elif correction is not None:
+        kind, held, tensors = "map", correction.name, correction.state()
+    read, read_tensors = (None, {}) if reading is None else reading.state()
     content = {
         "method": model.method, "structure": model.local_, "classes": classes, "type": model.classes_.dtype.str,
-        "classes_of_estimator": None if own is None else np.asarray(own).tolist(),
+        "classes_of_estimators": _classes_of(model.estimators_), "kind": kind, "correction": held, "reading": read,
     }  # fmt: skip
-    arrays = {}
-    for name, part in parts.items():
-        content[name], held = (None, {}) if part is None else part
-        arrays |= with_prefix(name, held)
+    arrays = with_prefix("correction", tensors) | with_prefix("reading", read_tensors)
     writer = "`LocalCalibratedClassifier.save`"
     with whole_folder(folder, holds=(CONFIG, TENSORS), writer=writer, overwrite=True) as partial:
         save_state(partial, _FORM, content, arrays)
 
 
-def read_correction(of: Callable[..., Any], folder: str | Path, estimator: Any) -> Any:
-    """Read a correction of class `of` back, for the fitted classifier that it was made for."""
+def _classes_of(estimators: Sequence[Any]) -> list[list[Any] | None]:
+    known = [getattr(one, "classes_", None) for one in estimators]
+    return [None if own is None else np.asarray(own).tolist() for own in known]
+
+
+def read_correction(of: Callable[..., Any], folder: str | Path, estimators: Sequence[Any]) -> Any:
+    """Read a correction of class `of` back, for the fitted classifiers that it was made for."""
     content, arrays = load_state(folder, _FORM, remedy="save the classifier again")
-    own = getattr(estimator, "classes_", None)
-    wanted = content.get("classes_of_estimator")
-    if (None if own is None else np.asarray(own).tolist()) != wanted:
-        raise InputError(
-            f"estimator must be the fitted classifier that was corrected, of the classes {wanted}; got "
-            f"{type(estimator).__name__} with the classes {own}"
-        )
-    model = of(estimator, method=content["method"], cv="prefit")
+    wanted, given = content.get("classes_of_estimators"), _classes_of(estimators)
+    if given != wanted:
+        raise InputError(f"estimators must be the `estimators_` that were saved, of the classes {wanted}; got {given}")
+    model = of(estimators[0], method=content["method"], cv="prefit")
     with rebuilding(folder):
-
-        def part(name: str, build: Callable[[Any, Any], Any]) -> Any:
-            return None if content[name] is None else build(content[name], under(name, arrays))
-
         model.classes_ = np.array(content["classes"], dtype=content["type"])
-        model.local_, model._rows = content["structure"], None
-        saved = part("field", SavedEstimator.from_state)
-        model.field_ = None if saved is None else MiscalibrationField(saved.method).adopt(saved)
-        model.simplex_ = part("simplex", SimplexCorrection.from_state)
-        model.input_reading_ = part("reading", InputReading.from_state)
-        model._global_map = part("global_map", lambda name, held: CALIBRATORS[name].from_state(held))
+        model.local_, model._rows, model.input_reading_, model.correction_ = content["structure"], None, None, None
+        if content["reading"] is not None:
+            model.input_reading_ = InputReading.from_state(content["reading"], under("reading", arrays))
+        kind, held, tensors = content["kind"], content["correction"], under("correction", arrays)
+        if kind == "field":
+            saved = SavedEstimator.from_state(held, tensors)
+            model.correction_ = MiscalibrationField(saved.method).adopt(saved)
+        elif kind is not None:
+            model.correction_ = (
+                CALIBRATORS[held].from_state(tensors) if kind == "map" else SimplexCorrection.from_state(held, tensors)
+            )
         # parts that do not fit together show where anything is corrected
         k, width = len(model.classes_), model.input_reading_.encoder.n_features if model.local_ else 0
-        if model._correct(np.zeros((1, width)), np.full((1, k), 1 / k)).shape != (1, k):
+        tried = corrected_by(model.correction_, np.zeros((1, width)), np.full((1, k), 1 / k), local=model.local_)
+        if tried.shape != (1, k):
             raise ValueError(f"a correction that does not give {k} probabilities")
-    return model._adopt(estimator)
+    return model._adopt(estimators)
