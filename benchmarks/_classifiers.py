@@ -6,6 +6,10 @@ the teaching rows, and probabilities of these rows by five folds of it; each is 
 With several classes (digits, made data of 3 to 100 classes, and the 100 log-probabilities of an image classifier in
 --data) miscal, too, is given the probabilities, with `cv="prefit"`. The seconds of miscal with two classes hold its own
 fits of the classifier. Peers that are not installed are left out.
+
+`tables`: boosted trees and logistic regression on halves of real tables (_tables.py, breast cancer, flights; census of
+2015, judged by 2016): bare, and calibrated by scikit-learn and by miscal, of one fit to all rows, or averaged over the
+fits to folds. The other halves, of which nothing was learned, judge.
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib.util import find_spec
@@ -26,7 +31,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, make_classification
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
@@ -36,6 +41,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from _later_rows import FILES
+from _tables import OUTCOMES, PACKAGES, tables
 from miscal import LocalCalibratedClassifier
 from miscal.calibration.calibrators import LOGIT_CLIP
 from miscal.calibration.simplex_maps import SIMPLEX_MAPS, class_log_losses, log_probabilities
@@ -45,6 +51,12 @@ SEVERAL = ("digits", "made, 3", "made, 10", "made, 30", "made, 100", "cifar100")
 CLASSIFIERS = ("logistic", "lightgbm", "forest", "naive Bayes")
 OF_TWO = ("bare", "sigmoid", "isotonic", "temperature", "mcgrad", "venn-abers", "miscal")
 OF_SEVERAL = ("bare", "temperature", "vector", "matrix", "structured matrix", "isotonic", "miscal")
+OF_TABLES = (
+    "bare", "sigmoid", "sigmoid, averaged", "isotonic", "isotonic, averaged", "miscal, global", "miscal, one fit",
+    "miscal",
+)  # fmt: skip
+MOST_LEVELS = 60
+"""A text column of a table with more values names its rows."""
 NEEDS = {"mcgrad": "mcgrad", "venn-abers": "venn_abers", "structured matrix": "probmetrics"}
 CV = StratifiedKFold(5, shuffle=True, random_state=0)
 
@@ -89,10 +101,11 @@ class Known(ClassifierMixin, BaseEstimator):
 
 def read(part: str, table: str, folder: Path | None) -> tuple[Any, np.ndarray]:
     """Read inputs and classes of a table."""
-    if table in ("flights", "census"):
+    if table in ("flights", "census", "census, later"):
         name, event, left = {
             "flights": ("flights_dev", "delayed", ["predicted_delay_risk"]),
             "census": ("census_dev_2015", "employed", ["predicted_probability", "id", "year"]),
+            "census, later": ("census_dev_2016", "employed", ["predicted_probability", "id", "year"]),
         }[table]
         frame = pl.read_parquet(folder / f"{name}.parquet").drop(left)
         codes = [c for c, kind in frame.schema.items() if kind in (pl.String, pl.Categorical)]
@@ -111,8 +124,21 @@ def read(part: str, table: str, folder: Path | None) -> tuple[Any, np.ndarray]:
     return make_classification(8000, n_classes=k, class_sep=1.5, random_state=k, **made)
 
 
+@lru_cache(maxsize=1)
+def packaged() -> dict[str, tuple[pd.DataFrame, np.ndarray]]:
+    """Read columns and outcomes of the tables of packages of which somebody would predict something."""
+    found = {}
+    for table in tables(PACKAGES, OUTCOMES):
+        frame, event = table.frame.drop("risk", "event"), table.frame["event"].to_numpy()
+        codes = [one.name for one in frame if one.dtype in (pl.String, pl.Boolean)]
+        found[table.name] = frame.to_pandas().astype(dict.fromkeys(codes, "category")), event
+    return found
+
+
 def classifier(name: str, X: object) -> object:
     """Return a classifier; columns of a frame that it cannot take are encoded."""
+    if name == "boosting":
+        return HistGradientBoostingClassifier(categorical_features="from_dtype", random_state=0)
     if name == "lightgbm":
         from lightgbm import LGBMClassifier
 
@@ -136,7 +162,7 @@ def classifier(name: str, X: object) -> object:
 
 
 @lru_cache(maxsize=1)
-def split(part: str, table: str, name: str, rows: int, folder: Path | None) -> tuple[Rows, Rows]:
+def split(part: str, table: str, name: str, rows: int, seed: int, folder: Path | None) -> tuple[Rows, Rows]:
     """Return the rows to learn from and to judge, with the probabilities of a classifier."""
     if table == "cifar100":
         z = np.load(folder / "cifar100_dev.logp.npy").astype(np.float64)
@@ -145,11 +171,17 @@ def split(part: str, table: str, name: str, rows: int, folder: Path | None) -> t
         p = np.exp(log_probabilities(np.exp(z)))
         learned, judged = np.split(np.random.default_rng(0).permutation(len(code)), [min(rows, len(code) // 2)])
         return tuple(Rows(z[some], code[some], p[some]) for some in (learned, judged))
-    X, y = read(part, table, folder)
+    X, y = packaged()[table] if table in OUTCOMES else read(part, table, folder)
     if table == "flights":
         X = X.assign(month=X["time_hour"].dt.month, day=X["time_hour"].dt.dayofyear).drop(columns="time_hour")
-    n = min(rows, int(0.6 * len(y)))
-    A, B, a, b = train_test_split(X, y, train_size=n, test_size=min(2 * n, len(y) - n), stratify=y, random_state=0)
+    if part == "tables" and hasattr(X, "columns"):
+        X = X.drop(columns=[c for c in X.select_dtypes("category") if X[c].nunique() > MOST_LEVELS])
+    n = min(rows, int((0.5 if part == "tables" else 0.6) * len(y)))
+    A, B, a, b = train_test_split(X, y, train_size=n, test_size=min(2 * n, len(y) - n), stratify=y, random_state=seed)
+    if part == "tables" and table == "census":
+        later, outcome = read(part, "census, later", folder)
+        # codes of one file are not those of the other
+        B, b = later[A.columns].astype({c: kind for c, kind in A.dtypes.items() if kind == "category"}), outcome
     model = classifier(name, X)
     p = cross_val_predict(model, A, a, cv=CV, method="predict_proba")
     return Rows(A, a, p, model), Rows(B, b, clone(model).fit(A, a).predict_proba(B))
@@ -167,10 +199,29 @@ def numbered(rows: Rows, start: int) -> pd.DataFrame:
 def wrapped(learned: Rows, judged: Rows) -> np.ndarray:
     """LocalCalibratedClassifier: of two classes with the classifier, of several with its probabilities."""
     if learned.p.shape[1] == 2:
-        return LocalCalibratedClassifier(learned.model, cv=CV).fit(learned.X, learned.code).predict_proba(judged.X)
+        return of_folds(learned).predict_proba(judged.X)
     known = Known(np.vstack([learned.p, judged.p]))
     model = LocalCalibratedClassifier(known, cv="prefit").fit(numbered(learned, 0), learned.code)
     return model.predict_proba(numbered(judged, len(learned.code)))
+
+
+@lru_cache(maxsize=1)
+def of_folds(learned: Rows, method: str = "auto") -> LocalCalibratedClassifier:
+    """LocalCalibratedClassifier with the classifier, whose fits to folds predict."""
+    return LocalCalibratedClassifier(learned.model, cv=CV, method=method).fit(learned.X, learned.code)
+
+
+def of_one_fit(learned: Rows, judged: Rows) -> np.ndarray:
+    """LocalCalibratedClassifier with `ensemble=False`: the same correction, of the fit to all rows."""
+    model = copy(of_folds(learned))
+    model.estimators_ = [clone(learned.model).fit(learned.X, learned.code)]
+    return model.predict_proba(judged.X)
+
+
+def averaged(learned: Rows, judged: Rows, method: str) -> np.ndarray:
+    """scikit-learn's own calibration of the fits to folds, each by a map of its own."""
+    model = CalibratedClassifierCV(learned.model, method=method, cv=CV, ensemble=True)
+    return model.fit(learned.X, learned.code).predict_proba(judged.X)
 
 
 def of_scikit_learn(learned: Rows, judged: Rows, method: str) -> np.ndarray:
@@ -231,9 +282,12 @@ METHODS: dict[str, Callable[[Rows, Rows], np.ndarray]] = {
     "bare": lambda learned, judged: judged.p,
     **{name: partial(of_scikit_learn, method=name) for name in ("sigmoid", "isotonic", "temperature")},
     **{name: partial(scaled, name=name) for name in ("vector", "matrix")},
+    **{f"{name}, averaged": partial(averaged, method=name) for name in ("sigmoid", "isotonic")},
     "mcgrad": mcgrad,
     "venn-abers": venn_abers,
     "structured matrix": structured_matrix,
+    "miscal, global": lambda learned, judged: of_folds(learned, "global").predict_proba(judged.X),
+    "miscal, one fit": of_one_fit,
     "miscal": wrapped,
 }
 
@@ -249,15 +303,22 @@ def several(folder: Path | None) -> list[str]:
     return [*made, *(["cifar100: given"] if folder else [])]
 
 
-def judged(part: str, folder: Path | None, name: str, rows: int, _: int, method: str) -> dict | None:
+def of_tables(folder: Path | None) -> list[str]:
+    """Real tables, each with boosted trees and with logistic regression."""
+    packages = [name for name in OUTCOMES if find_spec(name.partition("/")[0])]
+    names = ["breast cancer", *(FILES if folder else ()), *packages]
+    return [f"{table}: {name}" for table in names for name in ("boosting", "logistic")]
+
+
+def judged(part: str, folder: Path | None, name: str, rows: int, seed: int, method: str) -> dict | None:
     """Log loss of a method on a table with a classifier, its Brier score, and how long it took."""
     warnings.simplefilter("ignore")
     if method in NEEDS and find_spec(NEEDS[method]) is None:
         return None
-    learned, rest = split(part, *name.split(": "), rows, folder)
+    learned, rest = split(part, *name.split(": "), rows, seed, folder)
     began = time.perf_counter()
     p = METHODS[method](learned, rest)
     took = time.perf_counter() - began
-    squared = ((p - np.eye(p.shape[1])[rest.code]) ** 2).sum(axis=1) / (2 if part == "two" else 1)
+    squared = ((p - np.eye(p.shape[1])[rest.code]) ** 2).sum(axis=1) / (1 if part == "several" else 2)
     loss = class_log_losses(rest.code, np.log(np.maximum(p, 1e-300)))
     return {"loss": loss, "Brier": float(squared.mean()), "fit": took}

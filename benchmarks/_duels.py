@@ -88,6 +88,24 @@ class Duel:
         if numbers:
             show(args, f"{args.cache.stem}-{name}-numbers", f"{name}: means over the sets", ["method", *numbers], told)
         ours = self.methods[-1]
+        if ours in methods and len(by) > 1:
+            apart = table[:, [methods.index(ours)]] - table
+            # sets of one name are the same rows
+            units = np.array([one.partition(":")[0] for one, _ in by])
+            told = [(values[known], units[known]) for values in apart.T for known in [~np.isnan(values)]]
+            means = [
+                [
+                    m,
+                    len(d),
+                    f"{d.mean():+.5f}",
+                    f"{mean_interval(d, groups=u).standard_error or 0:.5f}",
+                    int(sum(d < 0)),
+                ]
+                for m, (d, u) in zip(methods, told, strict=True)
+                if m != ours and len(d)
+            ]
+            head = ["method", "sets", "ours less its loss", "standard error", "ours lower on"]
+            show(args, f"{args.cache.stem}-{name}-means", f"{name}: ours less each method over the sets", head, means)
         peers = [m for m in methods if m != "raw" and m.split(",")[0] != ours.split(",")[0]]
         if ours not in methods or not peers:
             return []

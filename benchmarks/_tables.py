@@ -9,7 +9,7 @@ from __future__ import annotations
 import bz2
 import io
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from importlib.metadata import distribution
 from importlib.util import find_spec
@@ -82,11 +82,13 @@ def _files(package: str) -> Iterator[tuple[str, bytes]]:
                         yield f"{package}/{one.name.partition('/csv/')[2][:-4]}", content.read() if content else b""
 
 
-def tables(packages: tuple[str, ...]) -> Iterator[RealTable]:
-    """Yield every table of 300 to 60,000 rows with a column of two values, each once."""
+def tables(packages: tuple[str, ...], names: Collection[str] = ()) -> Iterator[RealTable]:
+    """Yield every table of 300 to 60,000 rows with a column of two values, or those named, each once."""
     seen = set()
     for package in filter(find_spec, packages):
         for name, content in _files(package):
+            if names and name not in names:
+                continue
             try:
                 frame = pl.read_csv(io.BytesIO(content), null_values=["NA", "", "."], infer_schema_length=None)
             except pl.exceptions.PolarsError:

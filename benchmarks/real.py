@@ -11,7 +11,8 @@ behind it by more than the tolerance, by a paired test at 5 %, adjusted by Holm 
     columns         log loss with the columns of a table (_column_sets.py), beside tuned trees and MCGrad
     worlds          mean squared error of the field, in 1e-4, and r, where the truth is known (_worlds.py)
     planted errors  root mean squared error in points, of errors planted in columns (_planted_errors.py)
-    classifiers     log loss and Brier score of classifiers of two, and of several classes (_classifiers.py)
+    classifiers     log loss and Brier score of classifiers of two, and of several classes, and on real tables
+                    (_classifiers.py)
     later rows      log loss on rows that came later (_later_rows.py)
 
 The others count what is wrong, by sets, with the targets of `nothing.py` (_real_findings.py): findings beside a scan of
@@ -120,6 +121,9 @@ QUESTIONS = {
     "classifiers": Duel(partial(classifiers.judged, "two"), classifiers.two, classifiers.OF_TWO, (3_000,)),
     "classifiers of several": Duel(
         partial(classifiers.judged, "several"), classifiers.several, classifiers.OF_SEVERAL, (3_000,)
+    ),
+    "classifiers of tables": Duel(
+        partial(classifiers.judged, "tables"), classifiers.of_tables, classifiers.OF_TABLES, (1_000,)
     ),
     "later rows": Duel(later.later, later.set_names, later.METHODS),
     "scan of values": Question(findings.beside_scan, ledger_sets, (0,), 1, at_once=True, data=True),
