@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from inspect import signature
-from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
 from miscal.base.errors import InputError
 from miscal.base.extras import need
-from miscal.base.folders import load_state, rebuilding, save_state, under, with_prefix
+from miscal.base.folders import built, built_of_fields, under
 from miscal.calibration.calibrators import Calibrator
 from miscal.data.triples import Triples
 from miscal.estimators.estimate import Correction, FieldEstimate
@@ -114,8 +113,9 @@ class Estimator(Protocol):
     """An estimator of delta(x) = E[Y - f | X = x].
 
     A new one is a module with a class that meets this protocol, and its line in
-    :mod:`miscal.estimators.registry`. Arguments of its constructor beyond ``random_state``, ``n_jobs`` and
-    ``device`` (of those that can compute on a GPU) are the options that :class:`~miscal.MiscalibrationField` passes on.
+    :mod:`miscal.estimators.registry`. What it learns it annotates, to be saved (:mod:`miscal.base.folders`). Arguments
+    of its constructor beyond ``random_state``, ``n_jobs`` and ``device`` (of those that can compute on a GPU) are the
+    options that :class:`~miscal.MiscalibrationField` passes on.
 
     Attributes
     ----------
@@ -195,17 +195,8 @@ class Estimator(Protocol):
         """Find the rows given to `fit` that weigh most: numbers (q, n) and kernel weights (q, n)."""
         ...
 
-    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Return everything learned: JSON values, and arrays."""
-        ...
 
-    @classmethod
-    def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
-        """Rebuild a fitted estimator from what :meth:`state` returned."""
-        ...
-
-
-_FORM = "miscal-field"
+FORM = "miscal-field"
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,33 +221,8 @@ class SavedEstimator:
     inputs: InputProfile | None = None
     feature_names: tuple[str, ...] | None = None
 
-    def save(self, folder: str | Path) -> None:
-        """Write it as JSON and safetensors into a folder that nobody reads yet; made if it is not there."""
-        save_state(folder, _FORM, *self.state())
-
-    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Return it as JSON values, and arrays."""
-        field, arrays = self.fitted.state()
-        inputs, held = (None, {}) if self.inputs is None else self.inputs.state()
-        names = None if self.feature_names is None else list(self.feature_names)
-        content = {"method": self.method, "n_features": self.n_features, "feature_names": names}
-        return content | {"field": field, "inputs": inputs}, arrays | with_prefix("inputs", held)
-
     @classmethod
     def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
-        """Rebuild it from what :meth:`state` returned."""
-        fitted = estimator_class(content["method"]).from_state(content["field"], arrays)
-        inputs, names = content["inputs"], content["feature_names"]
-        profile = None if inputs is None else InputProfile.from_state(inputs, under("inputs", arrays))
-        names = None if names is None else tuple(names)
-        return cls(content["method"], fitted, int(content["n_features"]), profile, names)
-
-
-def load_estimator(folder: str | Path, *, beside: tuple[str, ...] = ()) -> SavedEstimator:
-    """Read a fitted estimator back.
-
-    Takes beside: names of further entries that may lie in the folder.
-    """
-    content, arrays = load_state(folder, _FORM, beside=beside)
-    with rebuilding(folder):
-        return SavedEstimator.from_state(content, arrays)
+        """Put it together again: the method says of which class the estimator is."""
+        fitted = built(estimator_class(content["method"]), content["fitted"], under("fitted", arrays))
+        return built_of_fields(cls, content, arrays, fitted=fitted)

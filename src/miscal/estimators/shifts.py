@@ -11,8 +11,8 @@ It corrects less well than "auto" does, and takes seconds: what it learned can b
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, ClassVar
 
@@ -23,10 +23,9 @@ from scipy.special import expit, ndtri
 
 from miscal.base.checks import drawn_seed
 from miscal.base.errors import InputError
-from miscal.base.folders import under, with_prefix
 from miscal.base.folds import assign_folds, values_of
 from miscal.base.threads import one_thread
-from miscal.calibration.calibrators import CALIBRATORS, Calibrator, logit
+from miscal.calibration.calibrators import Calibrator, logit
 from miscal.calibration.global_map import crossfit_global_map
 from miscal.calibration.metrics.scores import log_losses
 from miscal.calibration.pairs import from_one_on, pair_scores
@@ -291,6 +290,11 @@ class ShiftField:
     learns_places: ClassVar[bool] = False
     # fits are short, and processes would take longer to start
     most_rows_in_threads: ClassVar[int] = 1_000_000
+    global_map_: Calibrator
+    shifts_: tuple[Shift, ...]
+    n_rows_: int
+    selection_: list[dict[str, Any]]
+    settings_: dict[str, Any]
 
     def __init__(self, *, random_state: int | np.random.Generator = 0, n_jobs: int | None = None) -> None:
         self.random_state, self.n_jobs = random_state, n_jobs
@@ -314,20 +318,20 @@ class ShiftField:
         losses = {
             name: float(np.average(log_losses(y, expit(odds)), weights=weight)) for name, odds in maps.log_odds.items()
         }
-        told = [{"name": f"global map: {name}", "log_loss": loss} for name, loss in losses.items()]
-        self._keep(maps.map, tuple(shifts), len(rows), told, maps.chosen, z)
+        told = [
+            {"z": None, "name": f"global map: {name}", "log_loss": loss, "chosen": name == maps.chosen}
+            for name, loss in losses.items()
+        ]
+        self.global_map_, self.shifts_, self.n_rows_ = maps.map, tuple(shifts), len(rows)
+        found = [{"name": f"shift {k}", "z": one, "log_loss": None, "chosen": True} for k, one in enumerate(z, start=1)]
+        self.selection_ = [*told, *found]
+        self.settings_ = {"global_map": maps.chosen, "shifts": len(shifts)}
         return self
 
-    def _keep(
-        self, chosen_map: Calibrator, shifts: tuple[Shift, ...], n_rows: int, told: list, name: str, z: list[float]
-    ) -> None:
-        self.global_map_, self.shifts_, self.n_rows_ = chosen_map, shifts, n_rows
-        self.structure_ = bool(shifts)
-        maps = [{"z": None} | one | {"chosen": one["name"] == f"global map: {name}"} for one in told]
-        found = [{"name": f"shift {k}", "z": one, "log_loss": None, "chosen": True} for k, one in enumerate(z, start=1)]
-        self.selection_ = [*maps, *found]
-        self.settings_ = {"global_map": name, "shifts": len(shifts)}
-        self._told = told, name, z
+    @property
+    def structure_(self) -> bool:
+        """Whether any group has a shift."""
+        return bool(self.shifts_)
 
     def share_inputs(self, rows: Triples) -> ShiftField:
         """Return itself: cuts are as quick to learn as to pick."""
@@ -383,20 +387,3 @@ class ShiftField:
     def neighbours(self, X: np.ndarray, n: int = 10) -> tuple[np.ndarray, np.ndarray]:
         """Refuse: shifts have no kernel."""
         raise InputError('method="shifts" has no kernel, and so no rows that weigh most')
-
-    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Return everything learned: JSON values, and arrays."""
-        told, name, z = self._told
-        content = {"map": self.global_map_.name, "shifts": [asdict(one) for one in self.shifts_], "rows": self.n_rows_}
-        return content | {"told": told, "chosen": name, "z": z}, with_prefix("global_map", self.global_map_.state())
-
-    @classmethod
-    def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> ShiftField:
-        """Rebuild a fitted field from what :meth:`state` returned."""
-        field = cls()
-        chosen = CALIBRATORS[content["map"]].from_state(under("global_map", arrays))
-        shifts = tuple(
-            Shift(**one | {"also": Shift(**also) if (also := one["also"]) else None}) for one in content["shifts"]
-        )
-        field._keep(chosen, shifts, int(content["rows"]), content["told"], content["chosen"], content["z"])
-        return field

@@ -35,7 +35,7 @@ from miscal.base.checks import drawn_seed
 from miscal.base.errors import InputError
 from miscal.base.folds import assign_folds
 from miscal.base.threads import one_thread
-from miscal.calibration.calibrators import LOGIT_CLIP, logit
+from miscal.calibration.calibrators import LOGIT_CLIP, Calibrator, logit
 from miscal.calibration.global_map import crossfit_global_map
 from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples
@@ -315,6 +315,8 @@ class AutoField:
     sees_columns: ClassVar[bool] = True
     learns_places: ClassVar[bool] = True
     most_rows_in_threads: ClassVar[int] = AUTO.most_rows_in_threads
+    model_: AutoModel
+    rows_: NDArray[np.int64]
 
     def __init__(self, *, random_state: int | np.random.Generator = 0, n_jobs: int | None = None) -> None:
         self.random_state, self.n_jobs = random_state, n_jobs
@@ -341,15 +343,28 @@ class AutoField:
         """
         rows = _weighing(rows, self._order)
         self.rows_ = rows.row
-        self._keep(fit_auto(rows, seed=drawn_seed(self.random_state), shared=self._shared))
+        self.model_ = fit_auto(rows, seed=drawn_seed(self.random_state), shared=self._shared)
         return self
 
-    def _keep(self, model: AutoModel) -> None:
-        self.model_ = model
-        self.global_map_ = model.global_map
-        self.structure_ = model.structure
-        self.settings_ = dict(model.evidence.__dict__)
-        self.selection_ = [candidate.as_row() for candidate in model.candidates]
+    @property
+    def global_map_(self) -> Calibrator:
+        """The global map, of all rows."""
+        return self.model_.global_map
+
+    @property
+    def structure_(self) -> bool:
+        """Whether local structure is claimed."""
+        return self.model_.structure
+
+    @property
+    def settings_(self) -> dict[str, Any]:
+        """The evidence for it."""
+        return dict(vars(self.model_.evidence))
+
+    @property
+    def selection_(self) -> list[dict[str, Any]]:
+        """The candidates."""
+        return [candidate.as_row() for candidate in self.model_.candidates]
 
     def for_folds(self) -> AutoField:
         """Return the estimator of a fold: every choice is made again, of the inputs that are shared."""
@@ -406,16 +421,3 @@ class AutoField:
         rows, weights = self.model_.local.nearest(self.model_.placed(X), n)
         # the model counts rows of positive weight, the caller all rows given
         return self.rows_[rows], weights
-
-    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Return everything learned: JSON values, and arrays."""
-        content, arrays = self.model_.state()
-        return content, {**arrays, "rows": self.rows_}
-
-    @classmethod
-    def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> AutoField:
-        """Rebuild a fitted field from what :meth:`state` returned."""
-        field = cls()
-        field.rows_ = np.asarray(arrays["rows"])
-        field._keep(AutoModel.from_state(content, arrays))
-        return field

@@ -11,10 +11,9 @@ so it stays in range by itself and one D serves inputs of every confidence. The 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.polynomial.chebyshev import chebpts1, chebvander
@@ -77,16 +76,6 @@ class LocalShift:
     outcome: NDArray[np.float32]
     weight: NDArray[np.float32]
     rows: NDArray[np.int64]
-
-    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Return the ridge, and arrays."""
-        arrays = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {"ridge": arrays.pop("ridge")}, arrays
-
-    @classmethod
-    def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
-        """Rebuild from :meth:`state`."""
-        return cls(ridge=content["ridge"], **arrays)
 
     def coordinates(self, x: Array) -> NDArray[np.float32]:
         """Place inputs in the learned geometry, (n, k)."""

@@ -17,11 +17,11 @@ import numpy as np
 import torch
 
 from miscal.base.errors import InputError
-from miscal.base.folders import under, with_prefix
+from miscal.base.folders import built_of_fields
 from miscal.base.folds import named_units
 from miscal.base.precision import LARGEST_SINGLE, merged_columns
 from miscal.base.threads import one_thread
-from miscal.calibration.calibrators import CALIBRATORS
+from miscal.calibration.calibrators import Calibrator
 from miscal.calibration.global_map import held_out_global_map
 from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples
@@ -79,7 +79,7 @@ class PaperField:
     device_ : str
         "cpu" or "cuda": where phi is trained, and rows are placed by it.
     proxies_ : tuple of float
-        Validation proxy after each epoch of the chosen setting; empty of a field read back from disk.
+        Validation proxy after each epoch of the chosen setting.
     structure_ : bool
         True: the method has no test of structure and always claims some.
     global_map_ : Calibrator
@@ -108,6 +108,18 @@ class PaperField:
     most_rows_in_threads: ClassVar[int] = 0
     structure_: ClassVar[bool] = True
     proxies_: tuple[float, ...] = ()
+    selection_: list[dict[str, Any]]
+    sigma_: float
+    penalty_: float
+    epoch_: int
+    alpha_: float
+    readout: Readout
+    global_map_: Calibrator
+    phi_: Representation
+    bank_rows_: np.ndarray
+    bank_coordinates_: np.ndarray
+    bank_residual_: np.ndarray
+    bank_weight_: np.ndarray
 
     def __init__(
         self,
@@ -233,39 +245,13 @@ class PaperField:
         index, distance = nearest(self._embed(X), self.bank_coordinates_, n)
         return self.bank_rows_[index], np.exp(-np.square(distance.astype(np.float64) / self.sigma_))
 
-    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Return everything learned: JSON values, and arrays."""
-        content = {
-            "sizes": list(self.phi_.sizes),
-            "sigma": self.sigma_,
-            "lambda": self.penalty_,
-            "epoch": self.epoch_,
-            "alpha": self.alpha_,
-            "neighbours": self.readout.neighbours,
-            "min_mass": self.readout.min_mass,
-            "selection": self.selection_,
-            "global_map": self.global_map_.name,
-        }
-        arrays = with_prefix("phi", {name: value.numpy() for name, value in self.phi_.state_dict().items()})
-        arrays |= with_prefix("global_map", self.global_map_.state())
-        return content, arrays | {name: getattr(self, f"{name}_") for name in _BANK}
-
     @classmethod
     def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> PaperField:
-        """Rebuild a fitted field from what :meth:`state` returned."""
+        """Put a fitted field together again."""
+        field = built_of_fields(cls, content, arrays)
         # corrections are read where no GPU may be, and should be the same there
-        self = cls(neighbours=content["neighbours"], min_mass=content["min_mass"], device="cpu")
-        self.phi_ = Representation(tuple(content["sizes"]))
-        self.phi_.load_state_dict(
-            {name: torch.tensor(value) for name, value in under("phi", arrays).items()}, strict=True
-        )
-        self.sigma_, self.penalty_ = float(content["sigma"]), float(content["lambda"])
-        self.epoch_, self.alpha_ = int(content["epoch"]), float(content["alpha"])
-        self.selection_ = list(content["selection"])
-        self.global_map_ = CALIBRATORS[content["global_map"]].from_state(under("global_map", arrays))
-        for name in _BANK:
-            setattr(self, f"{name}_", np.array(arrays[name]))
-        return self
+        field.device_ = "cpu"
+        return field
 
     def _keep_choice(self, data: TrainingData, seed: int) -> None:
         found = search(
@@ -317,9 +303,6 @@ class PaperField:
             near = X if not len(X) or np.abs(X).max() <= LARGEST_SINGLE else np.clip(X, -LARGEST_SINGLE, LARGEST_SINGLE)
             rows = torch.from_numpy(np.require(near, np.float32, requirements="W"))
             return self.phi_.on(self.device_).embed(rows).cpu().numpy()
-
-
-_BANK = ("bank_rows", "bank_coordinates", "bank_residual", "bank_weight")
 
 
 def _single(X: np.ndarray) -> np.ndarray:
