@@ -12,7 +12,7 @@ and a constant confidence are allowed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 from typing import ClassVar, Self
 
@@ -72,6 +72,15 @@ def _finest_clip(confidence: Floats) -> float:
     """Half as far from 0 and 1 as the nearest confidence between them: at most LOGIT_CLIP, at least 2^-53."""
     inside = confidence[(confidence > 0) & (confidence < 1)]
     return max(np.minimum(inside, 1 - inside).min(initial=2 * LOGIT_CLIP) / 2, _LEAST_TO_ONE)
+
+
+def least_slope(gradient: Callable[[float], float]) -> float:
+    """Find where a convex loss is least within `SLOPE_RANGE`, by its derivative."""
+    low, high = SLOPE_RANGE
+    if gradient(low) >= 0 or gradient(high) <= 0:
+        # rising already at the lower bound, or still falling at the upper one
+        return low if gradient(low) >= 0 else high
+    return float(brentq(gradient, low, high, xtol=1e-12))
 
 
 class Calibrator:
@@ -158,19 +167,8 @@ class Temperature(Calibrator):
         def gradient(slope: float) -> float:
             return float(weight @ ((expit(slope * odds) - correct) * odds))
 
-        low, high = SLOPE_RANGE
-        # every confidence is 0.5, which all temperatures leave as it is
-        if not np.any(odds):
-            slope = 1.0
-        elif gradient(low) >= 0:
-            # convex, and rising already at the lower bound: least there
-            slope = low
-        elif gradient(high) <= 0:
-            # still falling at the upper bound: least there
-            slope = high
-        else:
-            slope = brentq(gradient, low, high, xtol=1e-12)
-        self.temperature_ = 1 / slope
+        # where every confidence is 0.5, all temperatures leave it as it is
+        self.temperature_ = 1 / (least_slope(gradient) if np.any(odds) else 1.0)
         return self
 
     def apply(self, confidence: Floats) -> Floats:

@@ -13,10 +13,10 @@ from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq, minimize
+from scipy.optimize import minimize
 from scipy.special import log_softmax
 
-from miscal.calibration.calibrators import SLOPE_RANGE, Isotonic
+from miscal.calibration.calibrators import Isotonic, least_slope
 from miscal.calibration.global_map import simplest
 from miscal.calibration.metrics.scores import LOG_LOSS_CLIP
 
@@ -115,15 +115,7 @@ class TemperatureOfClasses(SimplexMap):
         def gradient(slope: float) -> float:
             return float(weight @ ((np.exp(log_softmax(slope * z, axis=1)) * z).sum(axis=1) - own))
 
-        low, high = SLOPE_RANGE
-        if np.ptp(z, axis=1).max(initial=0.0) < 1e-12:
-            self.slope = 1.0
-        elif gradient(low) >= 0:
-            self.slope = low
-        elif gradient(high) <= 0:
-            self.slope = high
-        else:
-            self.slope = float(brentq(gradient, low, high, xtol=1e-10))  # type: ignore[arg-type]
+        self.slope = 1.0 if np.ptp(z, axis=1).max(initial=0.0) < 1e-12 else least_slope(gradient)
         return self
 
     def apply(self, z: Floats) -> Floats:

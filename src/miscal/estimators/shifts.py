@@ -46,7 +46,7 @@ LEVEL = 0.05
 RIDGE = 1.0
 """Precision of a shift before its rows are looked at: it is N(0, 1) in log-odds. Not tuned."""
 LEAST_ROWS = 20
-_TRIED, _STEPS = 20, 25
+_TRIED, _STEPS = 20, 30
 _PAIRS_OF_TWO, _PAIRS = 3, 100
 """Pairs of groups of two columns that are tried again and again, those that stand out most; and of all columns."""
 
@@ -230,32 +230,38 @@ def _found(
         inside = np.vstack([inside, rows])
         # information is of so many times fewer units
         ridge.append(RIDGE * max(1.0, spread**2 / rest[number]))
-        sizes, errors = fit_shifts(inside.astype(np.float64), y, offset, weight, unit, np.array(ridge))
-        chosen = [replace(c, shift=s, error=e) for c, s, e in zip(chosen, sizes, errors, strict=True)]
-        shift = np.array(sizes) @ inside
+        sizes, errors = fit_shifts(inside.astype(np.float64), y, offset, weight, np.array(ridge), unit)
+        fitted = zip(chosen, sizes.tolist(), errors.tolist(), strict=True)
+        chosen = [replace(c, shift=s, error=e) for c, s, e in fitted]
+        shift = sizes @ inside
         yield chosen, abs(float(scores.sum())) / spread
 
 
 def fit_shifts(
-    inside: Floats, y: Floats, offset: Floats, weight: Floats, unit: NDArray[np.int64], ridge: Floats
-) -> tuple[list[float], list[float]]:
-    """Fit shifts of groups (k, n) together by Newton steps; return them with standard errors that count units."""
-    size, p = np.zeros(len(inside)), expit(offset)
+    matrix: Floats, y: Floats, offset: Floats, weight: Floats, ridge: Floats, unit: NDArray[np.int64] | None = None
+) -> tuple[Floats, Floats]:
+    """Fit sizes of columns (k, n) together, each of a precision before, by Newton steps; with their standard errors.
+
+    `matrix`: 1 in the rows of a group, say. The errors count units, where `unit` gives the number of each row's.
+    """
+    size, p = np.zeros(len(matrix)), expit(offset)
+    if not len(matrix):
+        return size, size
     for _ in range(_STEPS):
-        slope = inside @ (weight * (y - p)) - ridge * size
-        bend = (inside * (weight * p * (1 - p))) @ inside.T + np.diag(ridge)
-        step = np.linalg.solve(bend, slope)
+        bend = (matrix * (weight * p * (1 - p))) @ matrix.T + np.diag(ridge)
+        step = np.linalg.solve(bend, matrix @ (weight * (y - p)) - ridge * size)
         size = size + np.clip(step, -2.0, 2.0)
-        p = expit(offset + size @ inside)
-        if np.abs(step).max() < 1e-10:
+        p = expit(offset + size @ matrix)
+        if np.abs(step).max() < 1e-12:
             break
-    scores = np.array([np.bincount(unit, one * weight * (y - p)) for one in inside])
     inverse = np.linalg.inv(bend)
-    error = np.sqrt(np.diag(inverse @ (scores @ scores.T) @ inverse))
-    return size.tolist(), error.tolist()
+    if unit is None:
+        return size, np.sqrt(np.diag(inverse))
+    scores = np.array([np.bincount(unit, one * weight * (y - p)) for one in matrix])
+    return size, np.sqrt(np.diag(inverse @ (scores @ scores.T) @ inverse))
 
 
-class ShiftField:
+class ShiftField(Estimator):
     """A global map and shifts of a few groups; see :mod:`miscal.estimators.shifts`.
 
     Parameters

@@ -310,7 +310,7 @@ def settle_pairs(rows: LearningRows, member: SparseMember, shift: Array) -> Spar
     settled: Effects = {term: np.zeros(len(member.effects[term])) for term, _ in found}
     if found:
         start = learned.start + shift
-        sizes, _ = fit_shifts(np.array(inside), learned.correct, start, learned.count, unit, np.array(ridge))
+        sizes, _ = fit_shifts(np.array(inside), learned.correct, start, learned.count, np.array(ridge), unit)
         for (term, place), size in zip(found, sizes, strict=True):
             settled[term][place] = size
     return SparseMember(member.sizes, settled)
