@@ -203,9 +203,9 @@ T = TypeVar("T")
 
 @cache
 def saved_fields(kind: type) -> dict[str, Any]:
-    """Return the types of the fields that are saved of an object, by name: all that its class annotates."""
-    hints = get_type_hints(kind).items()
-    return {name: hint for name, hint in hints if ClassVar not in (hint, get_origin(hint))}
+    """Return the types of the fields that are saved of an object, by name: what its class annotates, not computed."""
+    hints = {name: hint for name, hint in get_type_hints(kind).items() if ClassVar not in (hint, get_origin(hint))}
+    return {name: hint for name, hint in hints.items() if not isinstance(getattr(kind, name, None), property)}
 
 
 def state_of(value: Any) -> State:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from inspect import signature
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -23,7 +23,7 @@ ESTIMATORS = {
     "paper": "miscal.estimators.paper.field:PaperField",
     "shifts": "miscal.estimators.shifts:ShiftField",
 }
-"""Name of a method: the module and the class that meets :class:`miscal.estimators.registry.Estimator`."""
+"""Name of a method: the module and the class, an :class:`miscal.estimators.registry.Estimator`."""
 
 EXTRA_OF = {"paper": ("paper", "torch")}
 """Method: the extra that brings what it computes with, and the package it needs of it."""
@@ -109,13 +109,13 @@ def make_estimator(
     return kind(random_state=random_state, n_jobs=n_jobs, **where, **options)
 
 
-class Estimator(Protocol):
+class Estimator:
     """An estimator of delta(x) = E[Y - f | X = x].
 
-    A new one is a module with a class that meets this protocol, and its line in
-    :mod:`miscal.estimators.registry`. What it learns it annotates, to be saved (:mod:`miscal.base.folders`). Arguments
-    of its constructor beyond ``random_state``, ``n_jobs`` and ``device`` (of those that can compute on a GPU) are the
-    options that :class:`~miscal.MiscalibrationField` passes on.
+    A new one is a module with a class derived from this, and its line in :mod:`miscal.estimators.registry`. What it
+    learns it annotates, to be saved (:mod:`miscal.base.folders`). Arguments of its constructor beyond ``random_state``,
+    ``n_jobs`` and ``device`` (of those that can compute on a GPU) are the options that
+    :class:`~miscal.MiscalibrationField` passes on.
 
     Attributes
     ----------
@@ -147,53 +147,59 @@ class Estimator(Protocol):
         setting. ``settings_["epoch"]`` is then the one that was kept, from 1.
     """
 
-    folds_keep_choices: ClassVar[bool]
-    chooses_on_validation: ClassVar[bool]
-    sees_columns: ClassVar[bool]
-    learns_places: ClassVar[bool]
-    most_rows_in_threads: ClassVar[int]
+    folds_keep_choices: ClassVar[bool] = False
+    chooses_on_validation: ClassVar[bool] = False
+    sees_columns: ClassVar[bool] = True
+    learns_places: ClassVar[bool] = True
+    most_rows_in_threads: ClassVar[int] = 0
     selection_: list[dict[str, Any]]
     global_map_: Calibrator
     structure_: bool
     settings_: dict[str, Any]
 
-    def __init__(self, *, random_state: int | np.random.Generator = 0, n_jobs: int | None = None) -> None: ...
+    def __init__(self, *, random_state: int | np.random.Generator = 0, n_jobs: int | None = None) -> None:
+        self.random_state, self.n_jobs = random_state, n_jobs
 
     def fit(self, rows: Triples) -> Self:
         """Learn the field from rows, of which those of weight 0 count for nothing."""
-        ...
+        raise NotImplementedError
 
     def share_inputs(self, rows: Triples) -> Self:
         """Return an estimator that has learned of the rows what parts of them may share: nothing of any outcome."""
-        ...
+        return self
 
     def for_folds(self) -> Self:
-        """Return an unfitted estimator for the rows outside a fold, with the choices that folds keep."""
-        ...
+        """Return an unfitted estimator for the rows outside a fold, with what folds keep: by default nothing."""
+        return type(self)(random_state=self.random_state)
 
     def estimate(self, X: np.ndarray, confidence: np.ndarray) -> FieldEstimate:
         """Say everything the field says of rows."""
-        ...
+        raise NotImplementedError
 
     def correct(self, X: np.ndarray, confidence: np.ndarray) -> Correction:
         """Correct confidences of many rows, computing no more than that needs."""
-        ...
+        found = self.estimate(X, confidence)
+        return Correction(found.delta, found.corrected, found.supported, found.mass, found.local)
 
     def delta(self, X: np.ndarray, confidence: np.ndarray | None) -> np.ndarray:
-        """Estimate delta alone; raises InputError where the confidence is missing and needed."""
-        ...
+        """Estimate delta alone, float64 (n,), in [-f, 1 - f]; raises InputError where the confidence is missing."""
+        if confidence is None:
+            raise InputError(
+                "confidence is missing: the field of this method depends on it. Pass confidence=, one number per row"
+            )
+        return self.correct(X, confidence).delta
 
     def transform(self, X: np.ndarray) -> np.ndarray:
         """Place rows in the learned geometry, float64 (n, k)."""
-        ...
+        raise NotImplementedError
 
     def mass(self, X: np.ndarray) -> np.ndarray:
         """Sum the kernel weights at each row, float64 (n,)."""
-        ...
+        raise NotImplementedError
 
     def neighbours(self, X: np.ndarray, n: int = 10) -> tuple[np.ndarray, np.ndarray]:
         """Find the rows given to `fit` that weigh most: numbers (q, n) and kernel weights (q, n)."""
-        ...
+        raise NotImplementedError
 
 
 FORM = "miscal-field"

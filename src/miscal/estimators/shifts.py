@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,13 +25,14 @@ from miscal.base.checks import drawn_seed
 from miscal.base.errors import InputError
 from miscal.base.folds import assign_folds, values_of
 from miscal.base.threads import one_thread
-from miscal.calibration.calibrators import Calibrator, logit
+from miscal.calibration.calibrators import logit
 from miscal.calibration.global_map import crossfit_global_map
 from miscal.calibration.metrics.scores import log_losses
 from miscal.calibration.pairs import from_one_on, pair_scores
 from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples
-from miscal.estimators.estimate import Correction, FieldEstimate
+from miscal.estimators.estimate import FieldEstimate
+from miscal.estimators.registry import Estimator
 
 Floats = NDArray[np.float64]
 
@@ -290,20 +291,11 @@ class ShiftField(Estimator):
     array([-1.,  1.])
     """
 
-    folds_keep_choices: ClassVar[bool] = False
-    chooses_on_validation: ClassVar[bool] = False
-    sees_columns: ClassVar[bool] = True
     learns_places: ClassVar[bool] = False
     # fits are short, and processes would take longer to start
     most_rows_in_threads: ClassVar[int] = 1_000_000
-    global_map_: Calibrator
     shifts_: tuple[Shift, ...]
     n_rows_: int
-    selection_: list[dict[str, Any]]
-    settings_: dict[str, Any]
-
-    def __init__(self, *, random_state: int | np.random.Generator = 0, n_jobs: int | None = None) -> None:
-        self.random_state, self.n_jobs = random_state, n_jobs
 
     @one_thread()
     def fit(self, rows: Triples) -> ShiftField:
@@ -329,23 +321,11 @@ class ShiftField(Estimator):
             for name, loss in losses.items()
         ]
         self.global_map_, self.shifts_, self.n_rows_ = maps.map, tuple(shifts), len(rows)
+        self.structure_ = bool(shifts)
         found = [{"name": f"shift {k}", "z": one, "log_loss": None, "chosen": True} for k, one in enumerate(z, start=1)]
         self.selection_ = [*told, *found]
         self.settings_ = {"global_map": maps.chosen, "shifts": len(shifts)}
         return self
-
-    @property
-    def structure_(self) -> bool:
-        """Whether any group has a shift."""
-        return bool(self.shifts_)
-
-    def share_inputs(self, rows: Triples) -> ShiftField:
-        """Return itself: cuts are as quick to learn as to pick."""
-        return self
-
-    def for_folds(self) -> ShiftField:
-        """Return the estimator of a fold: every choice is made again."""
-        return ShiftField(random_state=self.random_state)
 
     def shift(self, X: np.ndarray) -> Floats:
         """Sum the shifts of the groups that rows are in, float64 (n,)."""
@@ -367,20 +347,6 @@ class ShiftField(Estimator):
             coordinates=self.transform(X),
             standard_error=corrected * (1 - corrected) * np.sqrt(variance),
         )
-
-    def correct(self, X: np.ndarray, confidence: np.ndarray) -> Correction:
-        """Correct confidences, as :meth:`estimate` does."""
-        found = self.estimate(X, confidence)
-        return Correction(found.delta, found.corrected, found.supported, found.mass)
-
-    def delta(self, X: np.ndarray, confidence: np.ndarray | None) -> np.ndarray:
-        """Estimate delta alone, float64 (n,), in [-f, 1 - f]; the confidence is needed."""
-        if confidence is None:
-            raise InputError(
-                'confidence is missing: the field of method="shifts" depends on it. Pass confidence=, one number per '
-                "row"
-            )
-        return self.estimate(X, confidence).delta
 
     def transform(self, X: np.ndarray) -> np.ndarray:
         """Place rows by the groups that they are in, float64 (n, k)."""

@@ -62,6 +62,7 @@ from miscal.estimators.auto.settings import AUTO
 from miscal.estimators.auto.sparse_effects import GROUPS, PAIRS, settle_pairs
 from miscal.estimators.auto.stack import StructureEvidence, stack_out_of_fold, stack_weights, weigh
 from miscal.estimators.estimate import Correction, FieldEstimate, Unlike
+from miscal.estimators.registry import Estimator
 
 # stream of the rows and starts
 _STREAM = 98
@@ -276,7 +277,7 @@ def _weighing(rows: Triples, known: NDArray[np.int64] | None = None) -> Triples:
     return in_canonical_order(rows if len(kept) == len(rows) else rows.take(kept))[0]
 
 
-class AutoField:
+class AutoField(Estimator):
     """Portfolio of logit shifts with a local readout; see :mod:`miscal.estimators.auto.estimator`.
 
     Every method computes on one thread, so that no number depends on how many there are, and none waits for another.
@@ -310,16 +311,12 @@ class AutoField:
     array([-1.,  1.])
     """
 
-    folds_keep_choices: ClassVar[bool] = False
-    chooses_on_validation: ClassVar[bool] = False
-    sees_columns: ClassVar[bool] = True
-    learns_places: ClassVar[bool] = True
     most_rows_in_threads: ClassVar[int] = AUTO.most_rows_in_threads
     model_: AutoModel
     rows_: NDArray[np.int64]
 
     def __init__(self, *, random_state: int | np.random.Generator = 0, n_jobs: int | None = None) -> None:
-        self.random_state, self.n_jobs = random_state, n_jobs
+        super().__init__(random_state=random_state, n_jobs=n_jobs)
         self._shared: SharedInputs | None = None
         self._order: NDArray[np.int64] | None = None
 
@@ -368,7 +365,7 @@ class AutoField:
 
     def for_folds(self) -> AutoField:
         """Return the estimator of a fold: every choice is made again, of the inputs that are shared."""
-        field = AutoField(random_state=self.random_state)
+        field = super().for_folds()
         field._shared, field._order = self._shared, self._order
         return field
 
@@ -396,14 +393,6 @@ class AutoField:
         """Mean and standard deviation of a column of X among the rows learned from; 0 where it was constant."""
         inverse = float(self.model_.scaler.inverse_sd[column])
         return float(self.model_.scaler.mean[column]), 1 / inverse if inverse else 0.0
-
-    def delta(self, X: np.ndarray, confidence: np.ndarray | None) -> np.ndarray:
-        """Estimate delta alone, float64 (n,), in [-f, 1 - f]; the confidence is needed."""
-        if confidence is None:
-            raise InputError(
-                'confidence is missing: the field of method="auto" depends on it. Pass confidence=, one number per row'
-            )
-        return self.correct(X, confidence).delta
 
     @one_thread()
     def transform(self, X: np.ndarray) -> np.ndarray:

@@ -21,15 +21,15 @@ from miscal.base.folders import built_of_fields
 from miscal.base.folds import named_units
 from miscal.base.precision import LARGEST_SINGLE, merged_columns
 from miscal.base.threads import one_thread
-from miscal.calibration.calibrators import Calibrator
 from miscal.calibration.global_map import held_out_global_map
 from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples
-from miscal.estimators.estimate import Correction, FieldEstimate
+from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.kernel import nearest
 from miscal.estimators.paper.grid import LAMBDAS, SIGMAS, check_grid, search
 from miscal.estimators.paper.phi import MAX_EPOCHS, PATIENCE, Representation, TrainingData, device_of
 from miscal.estimators.paper.readout import Readout, choose_alpha, range_aware
+from miscal.estimators.registry import Estimator
 
 BANK_SIZE = 20_000
 """Most training rows in the bank, a uniform sample."""
@@ -38,7 +38,7 @@ MIN_TRAIN, MIN_VAL = 20, 2
 """Fewest rows to train on, the mass a row should have, and to choose by."""
 
 
-class PaperField:
+class PaperField(Estimator):
     """The miscalibration field by the paper's method.
 
     Parameters
@@ -103,18 +103,14 @@ class PaperField:
     folds_keep_choices: ClassVar[bool] = True
     chooses_on_validation: ClassVar[bool] = True
     sees_columns: ClassVar[bool] = False
-    learns_places: ClassVar[bool] = True
-    # torch draws from one stream for all threads
-    most_rows_in_threads: ClassVar[int] = 0
+    # torch draws from one stream for all threads: none of several fits runs in one (`most_rows_in_threads` is 0)
     structure_: ClassVar[bool] = True
     proxies_: tuple[float, ...] = ()
-    selection_: list[dict[str, Any]]
     sigma_: float
     penalty_: float
     epoch_: int
     alpha_: float
     readout: Readout
-    global_map_: Calibrator
     phi_: Representation
     bank_rows_: np.ndarray
     bank_coordinates_: np.ndarray
@@ -145,7 +141,8 @@ class PaperField:
         self.sigmas, self.lambdas = sigmas, lambdas
         self.max_epochs, self.patience, self.bank_size = max_epochs, patience, bank_size
         self.readout = Readout(neighbours, min_mass)
-        self.stop_hopeless, self.random_state, self.n_jobs = stop_hopeless, random_state, n_jobs
+        super().__init__(random_state=random_state, n_jobs=n_jobs)
+        self.stop_hopeless = stop_hopeless
         # here, so that a missing GPU is told before any work is done
         self.device_ = device_of(device).type
 
@@ -175,10 +172,6 @@ class PaperField:
     def settings_(self) -> dict[str, Any]:
         """What was chosen, as JSON values."""
         return {"sigma": self.sigma_, "lambda": self.penalty_, "epoch": self.epoch_, "alpha": self.alpha_}
-
-    def share_inputs(self, rows: Triples) -> PaperField:
-        """Return self: fits share nothing."""
-        return self
 
     def for_folds(self) -> PaperField:
         """Return the estimator of a fold: with the chosen sigma, lambda and number of epochs once there are any."""
@@ -216,11 +209,6 @@ class PaperField:
             standard_error=self._standard_error(coordinates, delta, mass),
             local=local,
         )
-
-    def correct(self, X: np.ndarray, confidence: np.ndarray) -> Correction:
-        """Correct confidences; the kernel is all there is, so nothing is left out."""
-        found = self.estimate(X, confidence)
-        return Correction(found.delta, found.corrected, found.supported, found.mass, found.local)
 
     def delta(self, X: np.ndarray, confidence: np.ndarray | None) -> np.ndarray:
         """Estimate delta alone, float64 (n,); without confidences by equation 2, far off the mean residual."""
