@@ -2,12 +2,15 @@
 
 import pickle
 import tempfile
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from miscal.base import folders
 from miscal.base.errors import CorruptFile, FileError, MismatchError, TrustError
@@ -36,6 +39,87 @@ def test_the_same_values_give_the_same_bytes(folder, tmp_path):
     folders.save_state(tmp_path / "again", "test", CONTENT, dict(reversed(TENSORS.items())))
     for name in (folders.CONFIG, folders.TENSORS):
         assert (folder / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
+
+
+@dataclass(frozen=True)
+class Point:
+    x: int
+    by: Literal["hand", "rule"] = "hand"
+
+
+class Base:
+    pass
+
+
+@dataclass(eq=False)
+class Whole(Base):
+    number: float
+    name: str | None
+    sure: bool
+    place: tuple[float, Point]
+    parts: tuple[np.ndarray, ...]
+    weights: dict[Point, NDArray[np.float64]]
+    named: dict[str, list[int]]
+    anything: dict[str, Any]
+    maybe: NDArray[np.float32] | None = None
+    other: Base | None = None
+
+
+class Plain(Base):
+    learned_: float
+    default_: int = 3
+
+
+def whole(**changed):
+    parts, other = (np.arange(3), np.zeros(0)), Plain()
+    other.learned_ = 0.5
+    weights = {Point(1): np.ones(2), Point(2, "rule"): np.zeros(1)}
+    one = Whole(np.float32(0.5), None, True, (1.0, Point(3)), parts, weights, {"a": [1], "b": []}, {"k": [1, None]})
+    return replace(one, other=other, **changed)
+
+
+@pytest.mark.parametrize("maybe", [None, np.ones(2, np.float32)])
+@pytest.mark.parametrize("weights", [{}, whole().weights])
+def test_an_object_comes_back_as_it_was(tmp_path, maybe, weights):
+    one = whole(maybe=maybe, weights=weights)
+    folders.save_state(tmp_path, "test", *folders.state_of(one))
+    again = folders.load(tmp_path, "test", Base)
+    assert type(again) is Whole
+    for name in ("number", "name", "sure", "place", "named", "anything"):
+        assert getattr(again, name) == getattr(one, name)
+    assert [part.tolist() for part in again.parts] == [part.tolist() for part in one.parts]
+    assert {key: value.tolist() for key, value in again.weights.items()} == {
+        key: value.tolist() for key, value in weights.items()
+    }
+    assert (again.maybe is None) == (maybe is None)
+    assert (type(again.other), again.other.learned_, again.other.default_) == (Plain, 0.5, 3)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"number": "0.5"}, {"number": True}, {"number": None}, {"name": 3}, {"sure": 1}, {"place": [1.0]},
+        {"place": [1.0, {"class": "Point", "x": 1.5, "by": "hand"}]},
+        {"place": [1.0, {"class": "Point", "x": 1, "by": "chance"}]}, {"parts": [None] * 3}, {"parts": {}},
+        {"weights": {"a": None}}, {"named": [["a", [1]]]}, {"other": {"class": "Path"}}, {"other": {}}, {"more": 1},
+        {"class": "Bomb"}, {"class": ["Whole"]}, {"name": ...},
+    ],
+)  # fmt: skip
+def test_values_of_other_types_than_the_class_names_are_refused(tmp_path, change):
+    content, arrays = folders.state_of(whole())
+    content = {name: value for name, value in (content | change).items() if value is not ...}
+    folders.save_state(tmp_path, "test", content, arrays)
+    with pytest.raises(CorruptFile, match=r"do not fit together[^\n]*\Z"):
+        folders.load(tmp_path, "test", Base)
+
+
+@pytest.mark.parametrize("change", [{"weights.0.1": np.arange(2)}, {"maybe": np.ones(2)}, {"parts.1": None}])
+def test_arrays_that_are_missing_or_of_another_type_are_refused(tmp_path, change):
+    content, arrays = folders.state_of(whole())
+    arrays = {name: array for name, array in (arrays | change).items() if array is not None}
+    folders.save_state(tmp_path, "test", content, arrays)
+    with pytest.raises(CorruptFile, match="do not fit together"):
+        folders.load(tmp_path, "test", Base)
 
 
 @pytest.mark.parametrize("name", [folders.CONFIG, folders.TENSORS])

@@ -1,7 +1,6 @@
 """`miscal calibrate`: what is said of every way in which new rows may differ from those the model was fitted on."""
 
 import re
-import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -11,16 +10,13 @@ from safetensors.numpy import save_file
 
 from miscal.base.errors import InputError
 from miscal.data.readers.read import read_triples
-from miscal.discovery.saved_model import SavedModel
+from miscal.discovery.saved_model import SavedModel, load_model
 from miscal.estimators.field import MiscalibrationField
-from miscal.estimators.registry import load_estimator
 
 from ..report.read_page import check_terminal
 from .new_rows import N, embedded, rows, set_cells
 
 COLUMNS = ["row", "delta", "corrected", "mass", "supported", "reason"]
-# what a run leaves in model/ beside the field
-BESIDE = ("input", "clusters")
 
 
 def with_column(**expressions):
@@ -164,7 +160,7 @@ def test_a_row_that_is_not_supported_gets_the_global_maps_value(calibrate, model
     for change in (set_cells("kind", "art", (1,)), set_cells("age", None, (2,)), set_cells("confidence", None, (3,))):
         changed = change(changed)
     table = calibrate("features", changed, "--on-invalid", "null").table
-    field = MiscalibrationField.load(models["features"], beside=BESIDE)
+    field = load_model(models["features"]).field
     f = changed["confidence"].to_numpy()[[2]]
     np.testing.assert_allclose(table["corrected"].to_numpy()[[2]], field.global_map_.predict(f))
     np.testing.assert_allclose(table["delta"].to_numpy()[[2]], field.global_map_.predict(f) - f)
@@ -294,8 +290,8 @@ def test_what_is_said_of_other_embeddings_does_not_depend_on_pieces(name, wide, 
 
 def test_a_model_that_does_not_describe_its_inputs_corrects_and_says_so_in_one_line(wide, calibrate, tmp_path):
     # as where fewer than 16 rows were learned from
-    shutil.copytree(wide, tmp_path / "model")
-    replace(load_estimator(wide, beside=BESIDE), inputs=None).save(tmp_path / "model")
+    model = load_model(wide)
+    replace(model, estimator=replace(model.estimator, inputs=None)).save(tmp_path / "model")
     X = drawn(2_000, 1)
     np.save(tmp_path / "x.npy", OTHERS["rotated"][0](X))
     told = calibrate(tmp_path / "model", rows(2_000, seed=1), "--embeddings", tmp_path / "x.npy")
@@ -306,18 +302,18 @@ def test_a_model_that_does_not_describe_its_inputs_corrects_and_says_so_in_one_l
     assert "`miscal discover` run again saves such a description" in said
     # in Python, too, rows are corrected
     field, f = (
-        MiscalibrationField.load(tmp_path / "model", beside=BESIDE),
+        load_model(tmp_path / "model").field,
         rows(2_000, seed=1)["confidence"],
     )
     np.testing.assert_array_equal(
         field.calibrate(X, f.to_numpy()),
-        MiscalibrationField.load(wide, beside=BESIDE).calibrate(X, f.to_numpy()),
+        load_model(wide).field.calibrate(X, f.to_numpy()),
     )
 
 
 def test_python_says_the_same_of_other_embeddings(wide):
     field, f = (
-        MiscalibrationField.load(wide, beside=BESIDE),
+        load_model(wide).field,
         rows(2_000, seed=1)["confidence"].to_numpy(),
     )
     for call in (field.predict, field.calibrate):

@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from safetensors.numpy import load_file, save_file
 
 from miscal.base.errors import FileError, InputError, MismatchError, TrustError
+from miscal.base.folders import built, state_of
 from miscal.data.encoders.features import FeatureColumns
 from miscal.data.encoders.kinds.category import FEW_CATEGORIES
-from miscal.data.encoders.protocol import Embeddings
+from miscal.data.encoders.protocol import Embeddings, Encoder
 from miscal.data.encoders.texts import (
     ENCODERS,
     TextSentenceTransformer,
     TextTfidfSvd,
     default_sentence_model,
-    encoder_from_state,
     text_encoder,
 )
 from miscal.data.readers.read import read_triples
@@ -42,10 +42,10 @@ FRAME = pl.DataFrame(
 
 def round_trip(encoder, folder):
     """Through the files a model folder has: JSON and safetensors."""
-    config, tensors = encoder.state()
+    config, tensors = state_of(encoder)
     (folder / "config.json").write_text(json.dumps(config))
     save_file({"none": np.zeros(1), **tensors}, folder / "t.safetensors")
-    return encoder_from_state(json.loads((folder / "config.json").read_text()), load_file(folder / "t.safetensors"))
+    return built(Encoder, json.loads((folder / "config.json").read_text()), load_file(folder / "t.safetensors"))
 
 
 @pytest.mark.parametrize(
@@ -184,22 +184,18 @@ def test_the_registry_knows_every_kind_and_refuses_others():
     assert {e.kind for e in ENCODERS} == {
         "embeddings", "features", "combined", "text-tfidf", "text-sentence-transformer",
     }  # fmt: skip
-    with pytest.raises(InputError, match="got kind 'pickle', known are embeddings, features"):
-        encoder_from_state({"kind": "pickle"}, {})
+    with pytest.raises(ValueError, match="must be one of Encoder, Embeddings, FeatureColumns"):
+        built(Encoder, {"class": "Pickle"}, {})
 
 
-class TextLength:
+class TextLength(Encoder):
     """An encoder of text as a newcomer would add it."""
 
-    kind, names, n_features = "text-length", None, 1
+    kind, n_features = "text-length", 1
+    column: str
 
     def __init__(self, column="text", seed=0):
         self.column = column
-
-    layout = InputLayout(1)
-
-    def columns_of(self, X):
-        return {}
 
     def describe(self):
         return f"the length of column {self.column!r}"
@@ -209,13 +205,6 @@ class TextLength:
 
     def transform(self, values):
         return np.array([[len(text)] for text in values], dtype=np.float32)
-
-    def state(self):
-        return {"kind": self.kind, "column": self.column}, {}
-
-    @classmethod
-    def from_state(cls, config, tensors):
-        return cls(config["column"])
 
 
 def test_an_encoder_is_one_class_and_its_line(monkeypatch, tmp_path):
@@ -259,6 +248,6 @@ def test_sentence_embeddings_mean_something_and_survive_saving(tmp_path):
     assert similar[0, 1] > similar[0, 2] + 0.3
     again = round_trip(encoder, tmp_path)
     np.testing.assert_array_equal(again.transform(texts), X)
-    config, tensors = encoder.state()
+    config, tensors = state_of(encoder)
     with pytest.raises(MismatchError, match="weights differ"):
-        encoder_from_state(config | {"sha256": "0" * 64}, tensors)
+        built(Encoder, config | {"sha256": "0" * 64}, tensors)

@@ -10,11 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from miscal.base.errors import InputError, MissingColumn
+from miscal.base.folders import built, state_of
 from miscal.data.column_reading import ColumnReading
 from miscal.data.encoders.features import FeatureColumns
 from miscal.data.encoders.kinds import KINDS
 from miscal.data.encoders.kinds.number import DateColumn
-from miscal.data.encoders.texts import PlacesAndColumns, encoder_from_state
+from miscal.data.encoders.protocol import Encoder
+from miscal.data.encoders.texts import PlacesAndColumns
 from miscal.data.readers.column_readings import KEY
 from miscal.data.readers.leaks import LeakSearch
 from miscal.data.readers.new_rows import read_inputs
@@ -68,7 +70,7 @@ def test_a_kind_tells_its_column_again_and_survives_being_saved(kind, data):
     known = {one.type: one for one in KINDS}
     assert next(one for one in KINDS if one.reads(series)) is known[kind]
     fitted = known[kind].fit(series, "c")
-    again = known[kind].from_state("c", json.loads(json.dumps(fitted.state())))
+    again = built(known[kind], json.loads(json.dumps(state_of(fitted)[0])), {})
     assert again == fitted
     numbers, codes = fitted.numbers(series), fitted.codes(series)
     assert numbers.shape == (len(values), len(fitted.names))
@@ -129,7 +131,7 @@ def test_every_format_gives_the_same_mixed_inputs(ending, tmp_path):
     writers[ending](path)
     want, got = read_triples(data), read_triples(path)
     np.testing.assert_array_equal(got.X, want.X)
-    new = read_inputs(path, encoder=encoder_from_state(*want.encoder.state()))
+    new = read_inputs(path, encoder=built(Encoder, *state_of(want.encoder)))
     np.testing.assert_array_equal(new.X, want.X)
 
 
@@ -151,7 +153,7 @@ def test_columns_stand_beside_an_embedding(tmp_path):
     assert t.layout.places == 6
     np.testing.assert_array_equal(t.places, X)
     assert set(t.encoder.columns_of(t.X)) == {"age", "rare", "place", "sex", "when"}
-    new = read_inputs(data.drop("correct"), encoder=encoder_from_state(*t.encoder.state()), embeddings=X)
+    new = read_inputs(data.drop("correct"), encoder=built(Encoder, *state_of(t.encoder)), embeddings=X)
     np.testing.assert_array_equal(new.X, t.X)
 
 

@@ -5,7 +5,8 @@ import polars as pl
 import pytest
 
 from miscal.base.errors import InputError
-from miscal.data.encoders.texts import encoder_from_state
+from miscal.base.folders import built, state_of
+from miscal.data.encoders.protocol import Encoder
 from miscal.data.readers.new_rows import read_inputs
 from miscal.data.readers.read import read_triples, reread
 
@@ -76,7 +77,7 @@ def test_texts_and_columns_are_seen_together_and_texts_stand_back_where_an_embed
     assert beside.encoder.kind == "features"
     assert (beside.layout.places, beside.layout.numbers, beside.layout.codes) == (50, 3, 1)
     np.testing.assert_array_equal(beside.places, np.column_stack(list(NUMBERED.values())).astype(np.float32))
-    again = encoder_from_state(*beside.encoder.state())
+    again = built(Encoder, *state_of(beside.encoder))
     np.testing.assert_allclose(read_inputs(data.drop("correct"), encoder=again).X, beside.X, rtol=1e-6)
     assert again.columns_of(beside.X)["topic"].tolist() == DATA["topic"].to_list()
 

@@ -9,22 +9,18 @@ from miscal.calibration.calibrators import Identity
 from miscal.data.triples import Triples
 from miscal.discovery.discover import discover as discover_triples
 from miscal.estimators.estimate import FieldEstimate
-from miscal.estimators.registry import ESTIMATORS
+from miscal.estimators.registry import ESTIMATORS, Estimator
 
 
-class RidgeField:
+class RidgeField(Estimator):
     """A third estimator: delta = a linear function of the signs of x."""
 
-    folds_keep_choices: ClassVar = False
-    chooses_on_validation: ClassVar = False
-    sees_columns: ClassVar = True
-    learns_places: ClassVar = True
-    most_rows_in_threads: ClassVar = 0
     structure_: ClassVar = True
     settings_: ClassVar = {"ridge": np.float64(1.0)}
     selection_: ClassVar = [{"name": "ridge", "log_loss": np.float32(0.5), "proxy": float("nan"), "chosen": True}]
     global_map_: ClassVar = Identity()
     seen: ClassVar = []
+    w: np.ndarray
 
     def __init__(self, *, random_state=0, n_jobs=None, ridge=1.0):
         self.random_state, self.ridge = random_state, ridge
@@ -33,9 +29,6 @@ class RidgeField:
         type(self).seen.append((rows.X.copy(), rows.correct.copy(), None if rows.split is None else rows.split.copy()))
         A = np.c_[np.ones(len(rows)), np.sign(rows.X)]
         self.w = np.linalg.solve(A.T @ A + self.ridge * np.eye(A.shape[1]), A.T @ rows.residual)
-        return self
-
-    def share_inputs(self, rows):
         return self
 
     def for_folds(self):
@@ -58,15 +51,6 @@ class RidgeField:
 
     def transform(self, X):
         return X.astype(float)
-
-    def state(self):
-        return {}, {"w": self.w}
-
-    @classmethod
-    def from_state(cls, content, arrays):
-        field = cls()
-        field.w = arrays["w"]
-        return field
 
 
 @pytest.fixture(scope="module", autouse=True)

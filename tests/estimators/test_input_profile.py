@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from miscal.base.folders import built, state_of
 from miscal.estimators.input_profile import FALSE_ALARM, InputProfile, learn_profile, look
 
 
@@ -69,7 +70,7 @@ def test_rows_drawn_alike_and_the_rows_of_the_fit_are_not_told_of(world, n, d):
 def test_a_profile_is_the_same_when_read_back():
     X = normal(np.random.default_rng(0), 500, 8).astype(np.float32)
     profile = learn_profile(X)
-    again = InputProfile.from_state(*profile.state())
+    again = built(InputProfile, *state_of(profile))
     assert look(again, X - 1) == look(profile, X - 1)
     assert look(profile, X - 1).unlike
 

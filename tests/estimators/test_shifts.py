@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
+from miscal.base.folders import built, state_of
 from miscal.data.triples import InputLayout, Triples
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.shifts import ShiftField
@@ -58,7 +59,7 @@ def test_a_pair_of_levels_is_corrected_and_nothing_else():
     corrected = field.estimate(X, f).corrected
     assert abs((corrected - f)[inside].mean() - 0.2) < 0.03
     assert abs((corrected - f)[~inside]).max() < 0.05
-    again = ShiftField.from_state(*field.state())
+    again = built(ShiftField, *state_of(field))
     np.testing.assert_array_equal(again.estimate(X, f).corrected, corrected)
 
 

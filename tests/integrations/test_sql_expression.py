@@ -8,7 +8,7 @@ import pytest
 
 import miscal
 from miscal.base.errors import InputError
-from miscal.integrations.sql_expression import export_sql, expression
+from miscal.integrations.sql_expression import export_sql, model_as_sql
 
 N = 3_000
 EVENT = {"probability": 'the "risk"', "event": "late", "quick": True, "n_jobs": 1}
@@ -46,7 +46,7 @@ def test_sql_gives_what_python_gives(run):
     new.loc[3, "kind"] = "new"
     for number, one in enumerate(run.model.estimator.fitted.shifts_, start=4):
         new.loc[number, "age"] = one.at
-    found = selected(expression(run.model), new)
+    found = selected(model_as_sql(run.model), new)
     np.testing.assert_allclose(found, run.correct(new)["corrected"], rtol=0, atol=1e-12)
 
 
@@ -58,7 +58,7 @@ def test_a_pair_is_one_condition_of_both_columns():
     found = miscal.discover(frame, **EVENT)
     assert any(shift.also for shift in found.model.estimator.fitted.shifts_)
     np.testing.assert_allclose(
-        selected(expression(found.model), frame), found.correct(frame)["corrected"], rtol=0, atol=1e-12
+        selected(model_as_sql(found.model), frame), found.correct(frame)["corrected"], rtol=0, atol=1e-12
     )
 
 
@@ -66,19 +66,19 @@ def test_the_expression_of_a_folder_is_written(run, tmp_path):
     run.save(tmp_path / "run")
     shifts = run.model.estimator.fitted.shifts_
     assert export_sql(tmp_path / "run", tmp_path / "correction.sql").shifts == len(shifts)
-    assert (tmp_path / "correction.sql").read_text() == f"{expression(run.model)}\n"
+    assert (tmp_path / "correction.sql").read_text() == f"{model_as_sql(run.model)}\n"
 
 
 def test_what_cannot_be_corrected_is_null(run):
     new = table(1, 4).drop(columns="late")
     new.iloc[:3, 0] = [np.nan, -0.1, 1.1]
-    found = selected(expression(run.model), new)
+    found = selected(model_as_sql(run.model), new)
     assert np.isnan(found[:3]).all()
     assert not np.isnan(found[3])
 
 
 def test_the_dialect_of_spark_quotes_with_backticks(run):
-    written = expression(run.model, "spark")
+    written = model_as_sql(run.model, "spark")
     assert '`the "risk"`' in written
     assert "AS STRING" in written
     assert ";" not in written
@@ -88,10 +88,10 @@ def test_the_dialect_of_spark_quotes_with_backticks(run):
 def test_other_runs_are_refused(run):
     other = miscal.discover(table(n=300), **EVENT | {"quick": False, "map": "pca"})
     with pytest.raises(InputError, match="only the correction of a quick run"):
-        expression(other.model)
+        model_as_sql(other.model)
     rng = np.random.default_rng(0)
     X, f = rng.normal(size=(400, 3)), rng.uniform(0.1, 0.9, 400)
     y = rng.random(400) < np.where(X[:, 0] > 0, 0.95, 0.05)
     arrays = miscal.discover(X, y, confidence=f, quick=True, n_jobs=1)
     with pytest.raises(InputError, match="column 0 of an embedding, which has no expression in SQL"):
-        expression(arrays.model)
+        model_as_sql(arrays.model)

@@ -16,6 +16,7 @@ from safetensors.numpy import save_file
 
 from miscal.base.errors import MiscalError
 from miscal.base.files import replace_file
+from miscal.base.folders import state_of
 from miscal.data.importers.imported import read_log
 from miscal.data.readers.read import read_triples
 from miscal.discovery.run import read_run
@@ -179,13 +180,13 @@ def answers(run):
     model = load_model(run)
     triples = read_triples(rows(120, seed=1), features="age,count,kind")
     delta = model.estimator.fitted.delta(triples.X, triples.confidence)
-    encoder = None if model.encoder is None else model.encoder.state()[0]
+    encoder = None if model.encoder is None else state_of(model.encoder)[0]
     return delta.tobytes(), encoder, model.confidence
 
 
 RUN_TABLES = ["field.parquet", "map.parquet", "findings.parquet", "columns.parquet"]
 RUN_FILES = ["summary.json", *RUN_TABLES, "audit.json", "manifest.json"]
-MODEL_FILES = [f"model/{place}{name}" for place in ("", "input/") for name in ("config.json", "tensors.safetensors")]
+MODEL_FILES = ["model/config.json", "model/tensors.safetensors"]
 
 
 @damaged

@@ -6,6 +6,10 @@ A state is two files, none of which can run code::
     DIR/tensors.safetensors   the arrays
 
 Anything else in the folder is refused, and there is no other loader to fall back on.
+
+Content and arrays are those of an object, taken apart field by field (:func:`state_of`) and put together again
+(:func:`built`). Its fields are what its class annotates, whose types are the only ones that are read: any other value
+is refused. A class of other contents has methods of its own, `state` and `from_state`.
 """
 
 from __future__ import annotations
@@ -15,8 +19,12 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import is_dataclass
+from functools import cache, reduce
+from operator import or_
 from pathlib import Path
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -187,14 +195,138 @@ def _content_digest(form: str, version: int, content: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def with_prefix(prefix: str, arrays: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Name arrays below a prefix."""
-    return {f"{prefix}.{name}": np.asarray(value) for name, value in arrays.items()}
+State = tuple[dict[str, Any], dict[str, np.ndarray]]
+"""JSON values, and named arrays."""
+
+T = TypeVar("T")
 
 
-def under(prefix: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Arrays named below a prefix, without it."""
-    start = f"{prefix}."
+@cache
+def saved_fields(kind: type) -> dict[str, Any]:
+    """Return the types of the fields that are saved of an object, by name: what its class annotates, not computed."""
+    hints = {name: hint for name, hint in get_type_hints(kind).items() if ClassVar not in (hint, get_origin(hint))}
+    return {name: hint for name, hint in hints.items() if not isinstance(getattr(kind, name, None), property)}
+
+
+def state_of(value: Any) -> State:
+    """Take an object apart, into JSON values and arrays; an array is named by the path of its field.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Line:
+    ...     name: str
+    ...     ends: np.ndarray
+    >>> content, arrays = state_of(Line("a", np.array([1.0, 2.0])))
+    >>> content, list(arrays)
+    ({'class': 'Line', 'name': 'a', 'ends': None}, ['ends'])
+    """
+    return value.state() if hasattr(value, "state") else fields_of(value)
+
+
+def fields_of(value: Any) -> State:
+    """Take an object apart by its fields, whatever methods it has."""
+    content, arrays = {"class": type(value).__name__}, {}
+    for name in saved_fields(type(value)):
+        content[name] = _apart(getattr(value, name), name, arrays)
+    return content, arrays
+
+
+def _apart(value: Any, place: str, arrays: dict[str, np.ndarray]) -> Any:
+    """Return what JSON holds of a value; its arrays join those that are given."""
+    if isinstance(value, np.ndarray):
+        arrays[place] = value
+        return None
+    if value is None or isinstance(value, bool | int | float | str | np.generic):
+        return value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        return {key: _apart(one, f"{place}.{key}", arrays) for key, one in value.items()}
+    if isinstance(value, list | tuple | Mapping):
+        entries = value.items() if isinstance(value, Mapping) else value
+        return [_apart(one, f"{place}.{k}", arrays) for k, one in enumerate(entries)]
+    content, held = state_of(value)
+    arrays |= {f"{place}.{name}": array for name, array in held.items()}
+    return content
+
+
+def built(kind: type[T], content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> T:
+    """Put an object together again from what :func:`state_of` returned; of `kind`, or a class derived from it.
+
+    Raises TypeError, ValueError or KeyError for what does not fit (see :func:`rebuilding`).
+    """
+    if hasattr(kind, "from_state"):
+        return kind.from_state(content, arrays)
+    known = _family(kind)
+    if content["class"] not in known:
+        raise ValueError(f"it must be one of {', '.join(known)}; got {content['class']!r}")
+    kind = known[content["class"]]
+    return kind.from_state(content, arrays) if hasattr(kind, "from_state") else built_of_fields(kind, content, arrays)
+
+
+def built_of_fields(kind: type[T], content: Mapping[str, Any], arrays: Mapping[str, np.ndarray], **known: Any) -> T:
+    """Put an object of this very class together by its fields, some of which may be known already."""
+    hints = saved_fields(kind)
+    if content.keys() != {"class", *hints}:
+        raise TypeError(f"{kind.__name__} has the fields {', '.join(hints)}; got {', '.join(content)}")
+    unread = {name: hint for name, hint in hints.items() if name not in known}
+    values = {name: _together(hint, content[name], name, arrays) for name, hint in unread.items()} | known
+    if is_dataclass(kind):
+        return kind(**values)
+    made = kind()
+    vars(made).update(values)
+    return made
+
+
+def load(folder: str | Path, form: str, kind: type[T], *, beside: Collection[str] = (), remedy: str = _REMEDY) -> T:
+    """Read back an object that was saved as :func:`state_of` takes it apart; options as for :func:`load_state`."""
+    content, arrays = load_state(folder, form, beside=beside, remedy=remedy)
+    with rebuilding(folder):
+        return built(kind, content, arrays)
+
+
+def _family(kind: Any) -> dict[str, Any]:
+    """Return a class and all derived from it, or those of a union, by name."""
+    if get_origin(kind) in (Union, UnionType):
+        return {name: one for part in get_args(kind) for name, one in _family(part).items()}
+    return {kind.__name__: kind} | {name: one for part in kind.__subclasses__() for name, one in _family(part).items()}
+
+
+def _together(hint: Any, value: Any, place: str, arrays: Mapping[str, np.ndarray]) -> Any:
+    """Return a value of an annotated type, or refuse what is none."""
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType) and NoneType in parts:
+        if value is None and place not in arrays:
+            return None
+        return _together(reduce(or_, [one for one in parts if one is not NoneType]), value, place, arrays)
+    if np.ndarray in (origin, hint):
+        array, kinds = arrays[place], get_args(parts[1]) if parts else ()
+        if kinds and not np.issubdtype(array.dtype, kinds[0]):
+            raise TypeError(f"{place} must be an array of {kinds[0].__name__}; its dtype is {array.dtype}")
+        return array
+    if hint is Any:
+        return value
+    if origin is Literal and value in parts:
+        return value
+    if hint in (bool, int, float, str):
+        if not isinstance(value, float | int if hint is float else hint) or isinstance(value, bool) != (hint is bool):
+            raise TypeError(f"{place} must be of type {hint.__name__}; got {str(value)[:40]!r}")
+        return hint(value)
+    if origin in (list, tuple) and isinstance(value, list):
+        kinds = parts[:1] * len(value) if origin is list or ... in parts else parts
+        return origin(
+            _together(one, item, f"{place}.{k}", arrays) for k, (one, item) in enumerate(zip(kinds, value, strict=True))
+        )
+    if origin is dict and isinstance(value, dict) and (parts[0] is str or not value):
+        return {key: _together(parts[1], one, f"{place}.{key}", arrays) for key, one in value.items()}
+    if origin is dict and isinstance(value, list) and parts[0] is not str:
+        return dict(_together(list[tuple[parts]], value, place, arrays))
+    if not isinstance(value, dict):
+        raise TypeError(f"{place} cannot be {str(value)[:40]!r}")
+    return built(hint, value, under(place, arrays))
+
+
+def under(place: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the arrays of a field's own fields, named by these."""
+    start = f"{place}."
     return {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
 
 

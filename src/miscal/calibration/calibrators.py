@@ -1,8 +1,7 @@
 """Global calibration maps: isotonic regression, a shift, temperature, Platt and beta scaling.
 
 Each class maps a confidence f to a probability, and a larger f never to a smaller one. They share one protocol:
-``fit(correct, confidence, sample_weight=None)`` returns self, ``predict(confidence)`` gives (n,) in [0, 1],
-``state()`` gives plain arrays and ``from_state(dict)`` rebuilds the map from them.
+``fit(correct, confidence, sample_weight=None)`` returns self, and ``predict(confidence)`` gives (n,) in [0, 1].
 
 A shift, Platt and beta scaling clip f to [1e-4, 1 - 1e-4] (``LOGIT_CLIP``) before they take a logit or logarithm.
 Temperature scaling moves 0 and 1 alone (:class:`Temperature`).
@@ -13,9 +12,9 @@ and a constant confidence are allowed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
-from typing import Any, ClassVar, Protocol, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +23,7 @@ from scipy.special import expit
 
 from miscal.base.checks import check_confidence, check_correct, check_lengths, check_weight
 from miscal.base.errors import InputError
+from miscal.base.folders import saved_fields
 
 LOGIT_CLIP = 1e-4
 """Confidences are clipped to [1e-4, 1 - 1e-4] before a logit is taken, except by a temperature: a smaller clip lets a
@@ -52,38 +52,6 @@ _SUFFICIENT, _SMALLEST_STEP = 1e-4, 1e-10
 Armijo's rule with its usual constant (Nocedal and Wright, Numerical Optimization, 2006, section 3.1)."""
 
 Floats = NDArray[np.float64]
-State = dict[str, np.ndarray]
-
-
-class Calibrator(Protocol):
-    """What every global map offers."""
-
-    name: ClassVar[str]
-
-    def fit(self, correct: ArrayLike, confidence: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn the map from outcomes (n,) in {0, 1} and confidences (n,) in [0, 1]."""
-        ...
-
-    def predict(self, confidence: ArrayLike) -> Floats:
-        """Map confidences (n,) to probabilities (n,) in [0, 1]."""
-        ...
-
-    def learn(self, correct: Floats, confidence: Floats, weight: Floats | None = None) -> Self:
-        """Learn the map, as `fit` does, from rows that are checked already."""
-        ...
-
-    def apply(self, confidence: Floats) -> Floats:
-        """Map confidences, as `predict` does, that are checked already."""
-        ...
-
-    def state(self) -> State:
-        """Everything learned, as arrays."""
-        ...
-
-    @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild a fitted map."""
-        ...
 
 
 def logit(confidence: ArrayLike, clip: float = LOGIT_CLIP) -> Floats:
@@ -106,8 +74,19 @@ def _finest_clip(confidence: Floats) -> float:
     return max(np.minimum(inside, 1 - inside).min(initial=2 * LOGIT_CLIP) / 2, _LEAST_TO_ONE)
 
 
-class _Map:
-    """The public doors of a map: rows are checked here, and trusted behind."""
+def least_slope(gradient: Callable[[float], float]) -> float:
+    """Find where a convex loss is least within `SLOPE_RANGE`, by its derivative."""
+    low, high = SLOPE_RANGE
+    if gradient(low) >= 0 or gradient(high) <= 0:
+        # rising already at the lower bound, or still falling at the upper one
+        return low if gradient(low) >= 0 else high
+    return float(brentq(gradient, low, high, xtol=1e-12))
+
+
+class Calibrator:
+    """A global map; its public doors check rows, which are trusted behind. What it learns it annotates, to be saved."""
+
+    name: ClassVar[str]
 
     def fit(self, correct: ArrayLike, confidence: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the map. See the module for shapes and ranges; raises InputError on rows that cannot be used."""
@@ -116,6 +95,8 @@ class _Map:
 
     def predict(self, confidence: ArrayLike) -> Floats:
         """Map confidences (n,) to probabilities (n,) in [0, 1]; unlike rows to fit there may be none."""
+        if not all(hasattr(self, name) for name in saved_fields(type(self))):
+            raise InputError(f"{type(self).__name__} is not fitted: call fit(correct, confidence) first")
         return self.apply(np.empty(0) if np.size(confidence) == 0 else check_confidence(confidence))
 
     def learn(self, correct: Floats, confidence: Floats, weight: Floats | None = None) -> Self:
@@ -129,11 +110,11 @@ class _Map:
         raise NotImplementedError
 
     def apply(self, confidence: Floats) -> Floats:
-        """Map confidences that are checked already."""
+        """Map confidences (n,) that are checked already to probabilities (n,) in [0, 1]."""
         raise NotImplementedError
 
 
-class Identity(_Map):
+class Identity(Calibrator):
     """The map that leaves the confidence as it is.
 
     Examples
@@ -151,17 +132,8 @@ class Identity(_Map):
         """Return the confidences, (n,) in [0, 1], as float64."""
         return confidence
 
-    def state(self) -> State:
-        """Nothing is learned: an empty dict."""
-        return {}
 
-    @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild the map."""
-        return cls()
-
-
-class Temperature(_Map):
+class Temperature(Calibrator):
     """Temperature scaling: p = sigmoid(logit(f) / T), T minimising the log loss (Guo et al., 2017).
 
     The log loss is convex in 1 / T, so the root of its derivative, found by Brent's method, is the optimum that L-BFGS
@@ -195,39 +167,16 @@ class Temperature(_Map):
         def gradient(slope: float) -> float:
             return float(weight @ ((expit(slope * odds) - correct) * odds))
 
-        low, high = SLOPE_RANGE
-        # every confidence is 0.5, which all temperatures leave as it is
-        if not np.any(odds):
-            slope = 1.0
-        elif gradient(low) >= 0:
-            # convex, and rising already at the lower bound: least there
-            slope = low
-        elif gradient(high) <= 0:
-            # still falling at the upper bound: least there
-            slope = high
-        else:
-            slope = brentq(gradient, low, high, xtol=1e-12)
-        self.temperature_ = 1 / slope
+        # where every confidence is 0.5, all temperatures leave it as it is
+        self.temperature_ = 1 / (least_slope(gradient) if np.any(odds) else 1.0)
         return self
 
     def apply(self, confidence: Floats) -> Floats:
         """Map confidences (n,) to probabilities (n,) in (0, 1)."""
-        temperature = _fitted(self, "temperature_")
-        return expit(logit(confidence, self.clip_) / temperature)
-
-    def state(self) -> State:
-        """Return ``temperature`` and ``clip``, scalar arrays."""
-        return {"temperature": np.array(_fitted(self, "temperature_")), "clip": np.array(self.clip_)}
-
-    @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild a fitted map."""
-        self = cls()
-        self.temperature_, self.clip_ = float(state["temperature"]), float(state["clip"])
-        return self
+        return expit(logit(confidence, self.clip_) / self.temperature_)
 
 
-class Shift(_Map):
+class Shift(Calibrator):
     """A shift of the log-odds: p = sigmoid(logit(f) + b), by which the mean of p is the rate: calibration in the large.
 
     The targets are Platt's (:class:`Platt`), so that b stays finite where outcomes are of one class.
@@ -258,21 +207,10 @@ class Shift(_Map):
 
     def apply(self, confidence: Floats) -> Floats:
         """Map confidences (n,) to probabilities (n,) in (0, 1)."""
-        return expit(logit(confidence) + _fitted(self, "shift_"))
-
-    def state(self) -> State:
-        """Return ``shift``, a scalar array."""
-        return {"shift": np.array(_fitted(self, "shift_"))}
-
-    @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild a fitted map."""
-        self = cls()
-        self.shift_ = float(state["shift"])
-        return self
+        return expit(logit(confidence) + self.shift_)
 
 
-class Platt(_Map):
+class Platt(Calibrator):
     """Platt scaling: p = sigmoid(a logit(f) + b) with a >= 0, by maximum likelihood.
 
     The targets are Platt's (1999), (N1 + 1) / (N1 + 2) and 1 / (N0 + 2) rather than 1 and 0, so that the parameters
@@ -302,19 +240,7 @@ class Platt(_Map):
 
     def apply(self, confidence: Floats) -> Floats:
         """Map confidences (n,) to probabilities (n,) in (0, 1)."""
-        coefficients = _fitted(self, "coefficients_")
-        return expit(self._design(confidence) @ coefficients)
-
-    def state(self) -> State:
-        """Return ``coefficients``."""
-        return {"coefficients": _fitted(self, "coefficients_")}
-
-    @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild a fitted map."""
-        self = cls()
-        self.coefficients_ = np.asarray(state["coefficients"], dtype=np.float64)
-        return self
+        return expit(self._design(confidence) @ self.coefficients_)
 
     @staticmethod
     def _design(confidence: ArrayLike) -> Floats:
@@ -351,7 +277,7 @@ class Beta(Platt):
         return np.column_stack([np.log(f), -np.log1p(-f), np.ones_like(f)])
 
 
-class Isotonic(_Map):
+class Isotonic(Calibrator):
     """Isotonic regression of y on f, linear between its steps; without smoothing it equals scikit-learn's.
 
     Plain isotonic regression gives a probability of exactly 0 or 1 to an end block of a few rows that agree.
@@ -377,6 +303,7 @@ class Isotonic(_Map):
     """
 
     name: ClassVar[str] = "isotonic"
+    smoothing: float
     knots_: Floats
     values_: Floats
 
@@ -404,20 +331,7 @@ class Isotonic(_Map):
 
     def apply(self, confidence: Floats) -> Floats:
         """Map confidences (n,) to probabilities (n,) in [0, 1]."""
-        knots = _fitted(self, "knots_")
-        return np.interp(confidence, knots, self.values_)
-
-    def state(self) -> State:
-        """Return ``knots``, ``values`` and ``smoothing``."""
-        return {"knots": _fitted(self, "knots_"), "values": self.values_, "smoothing": np.array(self.smoothing)}
-
-    @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild a fitted map."""
-        self = cls(float(state["smoothing"]))
-        self.knots_ = np.asarray(state["knots"], dtype=np.float64)
-        self.values_ = np.asarray(state["values"], dtype=np.float64)
-        return self
+        return np.interp(confidence, self.knots_, self.values_)
 
 
 CALIBRATORS: dict[str, type[Calibrator]] = {
@@ -428,13 +342,6 @@ CALIBRATORS: dict[str, type[Calibrator]] = {
 def _platt_targets(correct: Floats, weight: Floats) -> Floats:
     ones, zeros = weight @ correct, weight @ (1 - correct)
     return np.where(correct > 0.5, (ones + 1) / (ones + 2), 1 / (zeros + 2))
-
-
-def _fitted(calibrator: object, attribute: str) -> Any:
-    value = getattr(calibrator, attribute, None)
-    if value is None:
-        raise InputError(f"{type(calibrator).__name__} is not fitted: call fit(correct, confidence) first")
-    return value
 
 
 def _fit_logistic(design: Floats, target: Floats, w: Floats, identity: Floats, non_negative: Sequence[int]) -> Floats:

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq, minimize
+from scipy.optimize import minimize
 from scipy.special import log_softmax
 
-from miscal.base.folders import under, with_prefix
-from miscal.calibration.calibrators import SLOPE_RANGE, Isotonic, State
+from miscal.calibration.calibrators import Isotonic, least_slope
 from miscal.calibration.global_map import simplest
 from miscal.calibration.metrics.scores import LOG_LOSS_CLIP
 
@@ -65,31 +64,22 @@ def class_log_losses(code: Ints, log_probability: Floats) -> Floats:
     return -np.clip(own, np.log(LOG_LOSS_CLIP), np.log1p(-LOG_LOSS_CLIP))
 
 
-class SimplexMap(Protocol):
-    """What every global map of several classes offers."""
+class SimplexMap:
+    """A global map of several classes."""
 
     name: ClassVar[str]
 
     def learn(self, code: Ints, z: Floats, weight: Floats) -> Self:
         """Learn from classes (n,), log-probabilities (n, K), and numbers of rows (n,)."""
-        ...
+        raise NotImplementedError
 
     def apply(self, z: Floats) -> Floats:
         """Map log-probabilities (n, K) to others."""
-        ...
-
-    def state(self) -> State:
-        """Everything learned, as arrays."""
-        ...
-
-    @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild a fitted map."""
-        ...
+        raise NotImplementedError
 
 
 @dataclass
-class IdentityOfClasses:
+class IdentityOfClasses(SimplexMap):
     """The map that leaves probabilities as they are."""
 
     name: ClassVar[str] = "identity"
@@ -102,18 +92,9 @@ class IdentityOfClasses:
         """Return the log-probabilities."""
         return z
 
-    def state(self) -> State:
-        """Nothing is learned: an empty dict."""
-        return {}
-
-    @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild the map."""
-        return cls()
-
 
 @dataclass
-class TemperatureOfClasses:
+class TemperatureOfClasses(SimplexMap):
     """Temperature scaling: softmax(z / T), T minimising the log loss.
 
     Examples
@@ -134,33 +115,16 @@ class TemperatureOfClasses:
         def gradient(slope: float) -> float:
             return float(weight @ ((np.exp(log_softmax(slope * z, axis=1)) * z).sum(axis=1) - own))
 
-        low, high = SLOPE_RANGE
-        if np.ptp(z, axis=1).max(initial=0.0) < 1e-12:
-            self.slope = 1.0
-        elif gradient(low) >= 0:
-            self.slope = low
-        elif gradient(high) <= 0:
-            self.slope = high
-        else:
-            self.slope = float(brentq(gradient, low, high, xtol=1e-10))  # type: ignore[arg-type]
+        self.slope = 1.0 if np.ptp(z, axis=1).max(initial=0.0) < 1e-12 else least_slope(gradient)
         return self
 
     def apply(self, z: Floats) -> Floats:
         """Scale."""
         return log_softmax(self.slope * z, axis=1)
 
-    def state(self) -> State:
-        """Return ``slope``, a scalar array."""
-        return {"slope": np.array(self.slope)}
-
-    @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild a fitted map."""
-        return cls(float(state["slope"]))
-
 
 @dataclass
-class VectorScaling:
+class VectorScaling(SimplexMap):
     """Vector scaling: softmax(a z + b), a slope and a shift for each class, drawn to the temperature."""
 
     name: ClassVar[str] = "vector"
@@ -188,18 +152,9 @@ class VectorScaling:
         """Scale and shift."""
         return log_softmax(self.slopes * z + self.shifts, axis=1)
 
-    def state(self) -> State:
-        """Return ``slopes`` and ``shifts``, each (K,)."""
-        return {"slopes": self.slopes, "shifts": self.shifts}
-
-    @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild a fitted map."""
-        return cls(state["slopes"], state["shifts"])
-
 
 @dataclass
-class MatrixScaling:
+class MatrixScaling(SimplexMap):
     """Matrix scaling: softmax(z / T + W z + b), W and b drawn to 0 by a ridge that left-out rows choose."""
 
     name: ClassVar[str] = "matrix"
@@ -227,21 +182,12 @@ class MatrixScaling:
         """Scale and mix."""
         return log_softmax(self.slope * z + self._design(z) @ self.matrix, axis=1)
 
-    def state(self) -> State:
-        """Return ``slope``, a scalar array, ``matrix`` (1 + K, K) and ``centre`` (K,)."""
-        return {"slope": np.array(self.slope), "matrix": self.matrix, "centre": self.centre}
-
-    @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild a fitted map."""
-        return cls(float(state["slope"]), state["matrix"], state["centre"])
-
     def _design(self, z: Floats) -> Floats:
         return np.column_stack([np.ones(len(z)), z - self.centre])
 
 
 @dataclass
-class IsotonicOfClasses:
+class IsotonicOfClasses(SimplexMap):
     """Isotonic regression of each class against the others (Zadrozny and Elkan, 2002), then normalised.
 
     Its steps are smoothed, so that no class is given a probability of 0.
@@ -261,17 +207,6 @@ class IsotonicOfClasses:
     def apply(self, z: Floats) -> Floats:
         """Map each class, and normalise."""
         return log_probabilities(np.column_stack([one.apply(np.exp(z[:, k])) for k, one in enumerate(self.maps)]))
-
-    def state(self) -> State:
-        """Return the arrays of each class's map, named below its place."""
-        held = [with_prefix(str(k), one.state()) for k, one in enumerate(self.maps)]
-        return {name: array for arrays in held for name, array in arrays.items()}
-
-    @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild a fitted map."""
-        places = sorted({int(name.split(".")[0]) for name in state})
-        return cls([Isotonic.from_state(under(str(k), state)) for k in places])
 
 
 SIMPLEX_MAPS: Mapping[str, type[SimplexMap]] = {

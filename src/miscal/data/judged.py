@@ -98,6 +98,12 @@ class JudgeScale:
     approval: tuple[float, ...]
     words: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        values = np.array([self.scores, self.approval], dtype=np.float64)
+        rising = len(self.scores) > 0 and (np.diff(values[0]) > 0).all() and (np.diff(values[1]) >= 0).all()
+        if not rising or not np.isfinite(values).all() or not ((values[1] >= 0) & (values[1] <= 1)).all():
+            raise ValueError("the scores of a judge and their approval must rise, and approval lie from 0 to 1")
+
     @classmethod
     def fit(
         cls,
@@ -143,22 +149,6 @@ class JudgeScale:
     def informative(self) -> bool:
         """Whether people approve more often at a higher score anywhere."""
         return self.approval[-1] > self.approval[0]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON values, for :meth:`from_dict`."""
-        return {"scores": list(self.scores), "approval": list(self.approval), "words": list(self.words)}
-
-    @classmethod
-    def from_dict(cls, content: Any) -> Self:
-        """Rebuild a scale, or refuse what is none."""
-        scores, approval, words = (tuple(content[name]) for name in ("scores", "approval", "words"))
-        values = np.array([scores, approval], dtype=np.float64)
-        rising = len(scores) > 0 and (np.diff(values[0]) > 0).all() and (np.diff(values[1]) >= 0).all()
-        if not rising or not np.isfinite(values).all() or not ((values[1] >= 0) & (values[1] <= 1)).all():
-            raise ValueError("the scores of a judge and their approval must rise, and approval lie from 0 to 1")
-        if not all(isinstance(word, str) for word in words):
-            raise ValueError("the words of a judge must be texts")
-        return cls(tuple(map(float, scores)), tuple(map(float, approval)), words)
 
 
 def _logistic(

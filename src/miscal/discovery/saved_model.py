@@ -12,22 +12,20 @@ import polars as pl
 from numpy.typing import NDArray
 
 from miscal.base.errors import InputError
-from miscal.base.folders import load_state, rebuilding, save_state
+from miscal.base.folders import load, save_state, state_of
 from miscal.base.frames import FrameKind
-from miscal.base.vocabulary import ANSWER, Kind, check_kind
+from miscal.base.vocabulary import ANSWER, Kind
 from miscal.data.encoders.protocol import Encoder
-from miscal.data.encoders.texts import encoder_from_state
 from miscal.data.judged import JudgeScale
 from miscal.data.readers.class_columns import ModelClasses
 from miscal.data.readers.new_rows import NewRows, NewSource, open_new_rows
-from miscal.estimators.registry import Estimator, SavedEstimator, load_estimator
+from miscal.estimators.registry import Estimator, SavedEstimator
+from miscal.estimators.simplex.correction import SimplexCorrection
+from miscal.findings.input_clusters import InputClusters
 
 if TYPE_CHECKING:
     from miscal.data.triples import Triples
     from miscal.estimators.field import MiscalibrationField
-    from miscal.estimators.simplex.correction import SimplexCorrection
-    from miscal.findings.input_clusters import InputClusters
-
 
 FAR = "far from all rows that the model was fitted on"
 """Reason of a row that the field has no local estimate for."""
@@ -45,16 +43,9 @@ SCHEMA = {
 PREDICTED = "predicted"
 """Column of the top label: the class with the largest of the probabilities that were given, whose confidence it is."""
 
-_FORM = "miscal-classes"
-
-
-INPUT = "input"
-"""Folder inside the model's that holds the step from text or columns to x."""
 CLUSTERS = "clusters"
 """Folder inside the model's that holds how inputs were clustered, by which new rows are placed in findings."""
-CLASSES = "classes"
-"""Folder inside the model's that holds the classes of a model of several, and the correction of their probabilities."""
-_INPUT_FORM, _CLUSTERS_FORM = "miscal-input", "miscal-clusters"
+_FORM, _CLUSTERS_FORM = "miscal-model", "miscal-clusters"
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,35 +76,12 @@ class SavedClasses:
             found[local] = self.correction.apply(X, probability[local])
         return found
 
-    def save(self, folder: str | Path) -> None:
-        """Write them as JSON and safetensors."""
-        content, arrays = self.correction.state()
-        read = {"names": list(self.read.names), "columns": list(self.read.columns), "log": self.read.log}
-        save_state(folder, _FORM, read | {"correction": content}, arrays)
-
-
-def load_classes(folder: str | Path, n_features: int) -> SavedClasses | None:
-    """Read classes and their correction back.
-
-    `n_features`: columns of X that the model sees. Returns None where there is no such folder.
-    """
-    if not Path(folder).is_dir():
-        return None
-    from miscal.estimators.simplex.correction import SimplexCorrection
-
-    content, arrays = load_state(folder, _FORM)
-    with rebuilding(folder):
-        names, columns = (tuple(map(str, content[name])) for name in ("names", "columns"))
-        found = SavedClasses(
-            ModelClasses(names, columns, bool(content["log"])),
-            SimplexCorrection.from_state(content["correction"], arrays),
-        )
-        # parts that do not fit together show where anything is corrected
-        k = len(names)
-        tried = found.correct(np.zeros((1, n_features)), np.full((1, k), 1 / k), np.array([True]))
-        if tried.shape != (1, k) or len(columns) not in (0, k) or not np.isfinite(tried).all():
+    def try_out(self, n_features: int) -> None:
+        """Refuse parts that do not fit together, which shows where anything is corrected."""
+        k = len(self.read.names)
+        tried = self.correct(np.zeros((1, n_features)), np.full((1, k), 1 / k), np.array([True]))
+        if tried.shape != (1, k) or len(self.read.columns) not in (0, k) or not np.isfinite(tried).all():
             raise ValueError(f"a correction that does not give {k} probabilities")
-    return found
 
 
 @dataclass(frozen=True)
@@ -186,15 +154,15 @@ class SavedModel:
 
     def save(self, folder: str | Path) -> None:
         """Save it without pickle, in place: into a folder that nobody reads yet; made if it is not there."""
-        self.estimator.save(folder)
-        if self.encoder is not None:
-            content, arrays = self.encoder.state()
-            read = {"encoder": content, "confidence": self.confidence, "kind": self.kind, "costs": self.costs}
-            if self.scale is not None:
-                read["scale"] = self.scale.to_dict()
-            save_state(Path(folder) / INPUT, _INPUT_FORM, read, arrays)
+        save_state(folder, _FORM, *state_of(self))
+
+    def __post_init__(self) -> None:
+        """Refuse parts that do not fit together."""
+        n = self.estimator.n_features
+        if self.encoder is not None and self.encoder.n_features != n:
+            raise ValueError(f"{self.encoder.n_features} features where the field has {n}")
         if self.classes is not None:
-            self.classes.save(Path(folder) / CLASSES)
+            self.classes.try_out(n)
 
     def correct(self, source: Any, *, frames: FrameKind | None = None, **options: Any) -> Any:
         """Correct new rows that fit into memory.
@@ -222,35 +190,16 @@ class SavedModel:
 
 def save_clusters(clusters: InputClusters, folder: str | Path) -> None:
     """Save how inputs were clustered, beside a saved model."""
-    save_state(Path(folder) / CLUSTERS, _CLUSTERS_FORM, {}, clusters.state())
+    save_state(Path(folder) / CLUSTERS, _CLUSTERS_FORM, *state_of(clusters))
 
 
 def load_clusters(folder: str | Path) -> InputClusters | None:
-    """Load how inputs were clustered.
+    """Load how inputs were clustered, of a run folder; None where the run stored no clusters.
 
-    Parameters
-    ----------
-    folder : str or Path
-        A run folder, or the ``model`` folder in one.
-
-    Returns
-    -------
-    InputClusters or None
-        None where the run stored no clusters.
-
-    Raises
-    ------
-    CorruptFile, TrustError, MismatchError
-        If they were damaged or changed, or are newer than this miscal.
+    Raises CorruptFile, TrustError or MismatchError if they were damaged or changed, or are newer than this miscal.
     """
-    from miscal.findings.input_clusters import InputClusters
-
     place = model_folder(folder) / CLUSTERS
-    if not place.is_dir():
-        return None
-    _, arrays = load_state(place, _CLUSTERS_FORM)
-    with rebuilding(place):
-        return InputClusters.from_state(arrays)
+    return load(place, _CLUSTERS_FORM, InputClusters) if place.is_dir() else None
 
 
 def model_folder(folder: str | Path) -> Path:
@@ -277,20 +226,7 @@ def load_model(folder: str | Path) -> SavedModel:
     FileError, CorruptFile, TrustError, MismatchError
         If it is not a model, was damaged or changed, holds what miscal does not write, or is newer than this miscal.
     """
-    folder = model_folder(folder)
-    estimator = load_estimator(folder, beside=(INPUT, CLUSTERS, CLASSES))
-    classes = load_classes(folder / CLASSES, estimator.n_features)
-    if not (folder / INPUT).is_dir():
-        return SavedModel(estimator, None, classes=classes)
-    content, arrays = load_state(folder / INPUT, _INPUT_FORM)
-    with rebuilding(folder / INPUT):
-        encoder, column = encoder_from_state(content["encoder"], arrays), content["confidence"]
-        kind = check_kind(content["kind"])
-        if encoder.n_features != estimator.n_features or not isinstance(column, str | None):
-            raise ValueError(f"{encoder.n_features} features where the field has {estimator.n_features}")
-        costs = {str(name): float(cost) for name, cost in content["costs"].items()}
-        scale = JudgeScale.from_dict(content["scale"]) if "scale" in content else None
-    return SavedModel(estimator, encoder, column, kind, costs, classes, scale)
+    return load(model_folder(folder), _FORM, SavedModel, beside=(CLUSTERS,))
 
 
 def schema_of(classes: SavedClasses | None) -> dict[str, Any]:

@@ -27,14 +27,14 @@ from miscal.base.checks import (
 )
 from miscal.base.errors import InputError
 from miscal.base.files import whole_folder
-from miscal.base.folders import CONFIG, TENSORS
+from miscal.base.folders import CONFIG, TENSORS, load, save_state, state_of
 from miscal.base.threads import global_random_kept, n_workers
 from miscal.calibration.metrics.scores import log_loss
 from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples, check_group, check_split
 from miscal.estimators.estimate import Correction, FieldEstimate, regimes_of, shown_field
 from miscal.estimators.input_profile import learn_profile, look, refusal, warning
-from miscal.estimators.registry import Estimator, SavedEstimator, estimator_class, load_estimator, make_estimator
+from miscal.estimators.registry import FORM, Estimator, SavedEstimator, estimator_class, make_estimator
 
 
 def _confidence_is_passed_on(field: Any) -> bool:
@@ -431,7 +431,7 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
         with whole_folder(
             folder, holds=(CONFIG, TENSORS), writer="MiscalibrationField.save", overwrite=True
         ) as partial:
-            self.to_saved().save(partial)
+            save_state(partial, FORM, *state_of(self.to_saved()))
 
     def to_saved(self) -> SavedEstimator:
         """Return what is saved of the field, and what :meth:`adopt` takes."""
@@ -445,14 +445,12 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
         return tags
 
     @classmethod
-    def load(cls, folder: str | Path, *, beside: tuple[str, ...] = ()) -> Self:
+    def load(cls, folder: str | Path) -> Self:
         """Read a saved field back.
 
         Parameters
         ----------
         folder : str or Path
-        beside : tuple of str
-            Names of further entries that may lie in the folder.
 
         Returns
         -------
@@ -463,7 +461,7 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
         FileError, CorruptFile, TrustError, MismatchError
             If the folder holds no field, a damaged one, foreign files, or something else.
         """
-        saved = load_estimator(folder, beside=beside)
+        saved = load(folder, FORM, SavedEstimator)
         return cls(saved.method).adopt(saved)
 
 

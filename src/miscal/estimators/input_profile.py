@@ -11,9 +11,8 @@ of the two halves is not told.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -186,18 +185,6 @@ class InputProfile:
         if self.wide and (measures[:, -2] > _RANDOM_SHARE).all():
             return "they differ from the mean in directions in which the fit's inputs hardly differ from each other"
         return None
-
-    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """JSON values and arrays."""
-        names = ("mean", "scale", "directions", "variances", "reference", "learned")
-        content = {name: getattr(self, name) for name in ("size", "copies", "wide", "nonzero")}
-        content |= {"unseen": list(self.unseen)}
-        return content, {name: getattr(self, name) for name in names}
-
-    @classmethod
-    def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
-        """Rebuild from :meth:`state`."""
-        return cls(**arrays, **{**content, "unseen": tuple(content["unseen"])})
 
 
 def learn_profile(

@@ -151,10 +151,8 @@ def logit_shift(
     _check(query, bank, sigma)
     left, right = _factors(query, bank, sigma)
     o, y = (np.asarray(a, left.dtype) for a in (offset, correct))
-    parts = [
-        _solve_shift(weights_from_factors(left[start:stop], right.T), o, y, ridge, steps)
-        for start, stop in _spans(len(left), _SHIFT_ROWS)
-    ]
+    tables = (weights_from_factors(left[start:stop], right.T) for start, stop in _spans(len(left), _SHIFT_ROWS))
+    parts = [newton_shifts(table, table @ y, o, ridge, steps)[0] for table in tables]
     return _like(query, np.concatenate([np.zeros(0, left.dtype), *parts]))
 
 
@@ -245,15 +243,21 @@ def _distances(query: Array, bank: Array, index: Array, span: tuple[int, int]) -
     return np.sqrt(np.square(query[rows, None, :] - bank[index[rows]]).sum(2))
 
 
-def _solve_shift(weights: Array, offset: Array, correct: Array, ridge: float, steps: int) -> Array:
-    shift = np.zeros(len(weights), weights.dtype)
-    target = weights @ correct
+def newton_shifts(
+    table: Array, right: Array, offset: Array, ridge: float, steps: int, limit: float = _MAX_STEP
+) -> tuple[Array, Array, Array]:
+    """Solve right = table @ sigmoid(offset + D) + ridge D for the D of each row of a table, by damped Newton steps.
+
+    Returns D; and, from the last step, the variances of the outcomes and the curvature.
+    """
+    shift = np.zeros(len(table), table.dtype)
     for _ in range(steps):
         p = expit(offset + shift[:, None])
-        slope = target - np.vecdot(weights, p) - ridge * shift
-        information = np.vecdot(weights, p * (1 - p)) + ridge
-        shift = shift + np.clip(slope / information, -_MAX_STEP, _MAX_STEP)
-    return shift
+        variance = p * (1 - p)
+        curvature = np.vecdot(table, variance) + ridge
+        step = (right - np.vecdot(table, p) - ridge * shift) / curvature
+        shift = shift + np.clip(step, -limit, limit)
+    return shift, variance, curvature
 
 
 def _factors(query: Array, bank: Array, sigma: float) -> tuple[Array, Array]:

@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from inspect import signature
-from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from miscal.base.errors import InputError
 from miscal.base.extras import need
-from miscal.base.folders import load_state, rebuilding, save_state, under, with_prefix
+from miscal.base.folders import built, built_of_fields, under
 from miscal.calibration.calibrators import Calibrator
 from miscal.data.triples import Triples
 from miscal.estimators.estimate import Correction, FieldEstimate
@@ -24,7 +23,7 @@ ESTIMATORS = {
     "paper": "miscal.estimators.paper.field:PaperField",
     "shifts": "miscal.estimators.shifts:ShiftField",
 }
-"""Name of a method: the module and the class that meets :class:`miscal.estimators.registry.Estimator`."""
+"""Name of a method: the module and the class, an :class:`miscal.estimators.registry.Estimator`."""
 
 EXTRA_OF = {"paper": ("paper", "torch")}
 """Method: the extra that brings what it computes with, and the package it needs of it."""
@@ -110,12 +109,13 @@ def make_estimator(
     return kind(random_state=random_state, n_jobs=n_jobs, **where, **options)
 
 
-class Estimator(Protocol):
+class Estimator:
     """An estimator of delta(x) = E[Y - f | X = x].
 
-    A new one is a module with a class that meets this protocol, and its line in
-    :mod:`miscal.estimators.registry`. Arguments of its constructor beyond ``random_state``, ``n_jobs`` and
-    ``device`` (of those that can compute on a GPU) are the options that :class:`~miscal.MiscalibrationField` passes on.
+    A new one is a module with a class derived from this, and its line in :mod:`miscal.estimators.registry`. What it
+    learns it annotates, to be saved (:mod:`miscal.base.folders`). Arguments of its constructor beyond ``random_state``,
+    ``n_jobs`` and ``device`` (of those that can compute on a GPU) are the options that
+    :class:`~miscal.MiscalibrationField` passes on.
 
     Attributes
     ----------
@@ -147,65 +147,62 @@ class Estimator(Protocol):
         setting. ``settings_["epoch"]`` is then the one that was kept, from 1.
     """
 
-    folds_keep_choices: ClassVar[bool]
-    chooses_on_validation: ClassVar[bool]
-    sees_columns: ClassVar[bool]
-    learns_places: ClassVar[bool]
-    most_rows_in_threads: ClassVar[int]
+    folds_keep_choices: ClassVar[bool] = False
+    chooses_on_validation: ClassVar[bool] = False
+    sees_columns: ClassVar[bool] = True
+    learns_places: ClassVar[bool] = True
+    most_rows_in_threads: ClassVar[int] = 0
     selection_: list[dict[str, Any]]
     global_map_: Calibrator
     structure_: bool
     settings_: dict[str, Any]
 
-    def __init__(self, *, random_state: int | np.random.Generator = 0, n_jobs: int | None = None) -> None: ...
+    def __init__(self, *, random_state: int | np.random.Generator = 0, n_jobs: int | None = None) -> None:
+        self.random_state, self.n_jobs = random_state, n_jobs
 
     def fit(self, rows: Triples) -> Self:
         """Learn the field from rows, of which those of weight 0 count for nothing."""
-        ...
+        raise NotImplementedError
 
     def share_inputs(self, rows: Triples) -> Self:
         """Return an estimator that has learned of the rows what parts of them may share: nothing of any outcome."""
-        ...
+        return self
 
     def for_folds(self) -> Self:
-        """Return an unfitted estimator for the rows outside a fold, with the choices that folds keep."""
-        ...
+        """Return an unfitted estimator for the rows outside a fold, with what folds keep: by default nothing."""
+        return type(self)(random_state=self.random_state)
 
     def estimate(self, X: np.ndarray, confidence: np.ndarray) -> FieldEstimate:
         """Say everything the field says of rows."""
-        ...
+        raise NotImplementedError
 
     def correct(self, X: np.ndarray, confidence: np.ndarray) -> Correction:
         """Correct confidences of many rows, computing no more than that needs."""
-        ...
+        found = self.estimate(X, confidence)
+        return Correction(found.delta, found.corrected, found.supported, found.mass, found.local)
 
     def delta(self, X: np.ndarray, confidence: np.ndarray | None) -> np.ndarray:
-        """Estimate delta alone; raises InputError where the confidence is missing and needed."""
-        ...
+        """Estimate delta alone, float64 (n,), in [-f, 1 - f]; raises InputError where the confidence is missing."""
+        if confidence is None:
+            raise InputError(
+                "confidence is missing: the field of this method depends on it. Pass confidence=, one number per row"
+            )
+        return self.correct(X, confidence).delta
 
     def transform(self, X: np.ndarray) -> np.ndarray:
         """Place rows in the learned geometry, float64 (n, k)."""
-        ...
+        raise NotImplementedError
 
     def mass(self, X: np.ndarray) -> np.ndarray:
         """Sum the kernel weights at each row, float64 (n,)."""
-        ...
+        raise NotImplementedError
 
     def neighbours(self, X: np.ndarray, n: int = 10) -> tuple[np.ndarray, np.ndarray]:
         """Find the rows given to `fit` that weigh most: numbers (q, n) and kernel weights (q, n)."""
-        ...
-
-    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Return everything learned: JSON values, and arrays."""
-        ...
-
-    @classmethod
-    def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
-        """Rebuild a fitted estimator from what :meth:`state` returned."""
-        ...
+        raise NotImplementedError
 
 
-_FORM = "miscal-field"
+FORM = "miscal-field"
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,33 +227,8 @@ class SavedEstimator:
     inputs: InputProfile | None = None
     feature_names: tuple[str, ...] | None = None
 
-    def save(self, folder: str | Path) -> None:
-        """Write it as JSON and safetensors into a folder that nobody reads yet; made if it is not there."""
-        save_state(folder, _FORM, *self.state())
-
-    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Return it as JSON values, and arrays."""
-        field, arrays = self.fitted.state()
-        inputs, held = (None, {}) if self.inputs is None else self.inputs.state()
-        names = None if self.feature_names is None else list(self.feature_names)
-        content = {"method": self.method, "n_features": self.n_features, "feature_names": names}
-        return content | {"field": field, "inputs": inputs}, arrays | with_prefix("inputs", held)
-
     @classmethod
     def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
-        """Rebuild it from what :meth:`state` returned."""
-        fitted = estimator_class(content["method"]).from_state(content["field"], arrays)
-        inputs, names = content["inputs"], content["feature_names"]
-        profile = None if inputs is None else InputProfile.from_state(inputs, under("inputs", arrays))
-        names = None if names is None else tuple(names)
-        return cls(content["method"], fitted, int(content["n_features"]), profile, names)
-
-
-def load_estimator(folder: str | Path, *, beside: tuple[str, ...] = ()) -> SavedEstimator:
-    """Read a fitted estimator back.
-
-    Takes beside: names of further entries that may lie in the folder.
-    """
-    content, arrays = load_state(folder, _FORM, beside=beside)
-    with rebuilding(folder):
-        return SavedEstimator.from_state(content, arrays)
+        """Put it together again: the method says of which class the estimator is."""
+        fitted = built(estimator_class(content["method"]), content["fitted"], under("fitted", arrays))
+        return built_of_fields(cls, content, arrays, fitted=fitted)

@@ -11,10 +11,10 @@ It corrects less well than "auto" does, and takes seconds: what it learned can b
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,16 +23,16 @@ from scipy.special import expit, ndtri
 
 from miscal.base.checks import drawn_seed
 from miscal.base.errors import InputError
-from miscal.base.folders import under, with_prefix
 from miscal.base.folds import assign_folds, values_of
 from miscal.base.threads import one_thread
-from miscal.calibration.calibrators import CALIBRATORS, Calibrator, logit
+from miscal.calibration.calibrators import logit
 from miscal.calibration.global_map import crossfit_global_map
 from miscal.calibration.metrics.scores import log_losses
 from miscal.calibration.pairs import from_one_on, pair_scores
 from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples
-from miscal.estimators.estimate import Correction, FieldEstimate
+from miscal.estimators.estimate import FieldEstimate
+from miscal.estimators.registry import Estimator
 
 Floats = NDArray[np.float64]
 
@@ -47,7 +47,7 @@ LEVEL = 0.05
 RIDGE = 1.0
 """Precision of a shift before its rows are looked at: it is N(0, 1) in log-odds. Not tuned."""
 LEAST_ROWS = 20
-_TRIED, _STEPS = 20, 25
+_TRIED, _STEPS = 20, 30
 _PAIRS_OF_TWO, _PAIRS = 3, 100
 """Pairs of groups of two columns that are tried again and again, those that stand out most; and of all columns."""
 
@@ -231,32 +231,38 @@ def _found(
         inside = np.vstack([inside, rows])
         # information is of so many times fewer units
         ridge.append(RIDGE * max(1.0, spread**2 / rest[number]))
-        sizes, errors = fit_shifts(inside.astype(np.float64), y, offset, weight, unit, np.array(ridge))
-        chosen = [replace(c, shift=s, error=e) for c, s, e in zip(chosen, sizes, errors, strict=True)]
-        shift = np.array(sizes) @ inside
+        sizes, errors = fit_shifts(inside.astype(np.float64), y, offset, weight, np.array(ridge), unit)
+        fitted = zip(chosen, sizes.tolist(), errors.tolist(), strict=True)
+        chosen = [replace(c, shift=s, error=e) for c, s, e in fitted]
+        shift = sizes @ inside
         yield chosen, abs(float(scores.sum())) / spread
 
 
 def fit_shifts(
-    inside: Floats, y: Floats, offset: Floats, weight: Floats, unit: NDArray[np.int64], ridge: Floats
-) -> tuple[list[float], list[float]]:
-    """Fit shifts of groups (k, n) together by Newton steps; return them with standard errors that count units."""
-    size, p = np.zeros(len(inside)), expit(offset)
+    matrix: Floats, y: Floats, offset: Floats, weight: Floats, ridge: Floats, unit: NDArray[np.int64] | None = None
+) -> tuple[Floats, Floats]:
+    """Fit sizes of columns (k, n) together, each of a precision before, by Newton steps; with their standard errors.
+
+    `matrix`: 1 in the rows of a group, say. The errors count units, where `unit` gives the number of each row's.
+    """
+    size, p = np.zeros(len(matrix)), expit(offset)
+    if not len(matrix):
+        return size, size
     for _ in range(_STEPS):
-        slope = inside @ (weight * (y - p)) - ridge * size
-        bend = (inside * (weight * p * (1 - p))) @ inside.T + np.diag(ridge)
-        step = np.linalg.solve(bend, slope)
+        bend = (matrix * (weight * p * (1 - p))) @ matrix.T + np.diag(ridge)
+        step = np.linalg.solve(bend, matrix @ (weight * (y - p)) - ridge * size)
         size = size + np.clip(step, -2.0, 2.0)
-        p = expit(offset + size @ inside)
-        if np.abs(step).max() < 1e-10:
+        p = expit(offset + size @ matrix)
+        if np.abs(step).max() < 1e-12:
             break
-    scores = np.array([np.bincount(unit, one * weight * (y - p)) for one in inside])
     inverse = np.linalg.inv(bend)
-    error = np.sqrt(np.diag(inverse @ (scores @ scores.T) @ inverse))
-    return size.tolist(), error.tolist()
+    if unit is None:
+        return size, np.sqrt(np.diag(inverse))
+    scores = np.array([np.bincount(unit, one * weight * (y - p)) for one in matrix])
+    return size, np.sqrt(np.diag(inverse @ (scores @ scores.T) @ inverse))
 
 
-class ShiftField:
+class ShiftField(Estimator):
     """A global map and shifts of a few groups; see :mod:`miscal.estimators.shifts`.
 
     Parameters
@@ -285,15 +291,11 @@ class ShiftField:
     array([-1.,  1.])
     """
 
-    folds_keep_choices: ClassVar[bool] = False
-    chooses_on_validation: ClassVar[bool] = False
-    sees_columns: ClassVar[bool] = True
     learns_places: ClassVar[bool] = False
     # fits are short, and processes would take longer to start
     most_rows_in_threads: ClassVar[int] = 1_000_000
-
-    def __init__(self, *, random_state: int | np.random.Generator = 0, n_jobs: int | None = None) -> None:
-        self.random_state, self.n_jobs = random_state, n_jobs
+    shifts_: tuple[Shift, ...]
+    n_rows_: int
 
     @one_thread()
     def fit(self, rows: Triples) -> ShiftField:
@@ -314,28 +316,16 @@ class ShiftField:
         losses = {
             name: float(np.average(log_losses(y, expit(odds)), weights=weight)) for name, odds in maps.log_odds.items()
         }
-        told = [{"name": f"global map: {name}", "log_loss": loss} for name, loss in losses.items()]
-        self._keep(maps.map, tuple(shifts), len(rows), told, maps.chosen, z)
-        return self
-
-    def _keep(
-        self, chosen_map: Calibrator, shifts: tuple[Shift, ...], n_rows: int, told: list, name: str, z: list[float]
-    ) -> None:
-        self.global_map_, self.shifts_, self.n_rows_ = chosen_map, shifts, n_rows
+        told = [
+            {"z": None, "name": f"global map: {name}", "log_loss": loss, "chosen": name == maps.chosen}
+            for name, loss in losses.items()
+        ]
+        self.global_map_, self.shifts_, self.n_rows_ = maps.map, tuple(shifts), len(rows)
         self.structure_ = bool(shifts)
-        maps = [{"z": None} | one | {"chosen": one["name"] == f"global map: {name}"} for one in told]
         found = [{"name": f"shift {k}", "z": one, "log_loss": None, "chosen": True} for k, one in enumerate(z, start=1)]
-        self.selection_ = [*maps, *found]
-        self.settings_ = {"global_map": name, "shifts": len(shifts)}
-        self._told = told, name, z
-
-    def share_inputs(self, rows: Triples) -> ShiftField:
-        """Return itself: cuts are as quick to learn as to pick."""
+        self.selection_ = [*told, *found]
+        self.settings_ = {"global_map": maps.chosen, "shifts": len(shifts)}
         return self
-
-    def for_folds(self) -> ShiftField:
-        """Return the estimator of a fold: every choice is made again."""
-        return ShiftField(random_state=self.random_state)
 
     def shift(self, X: np.ndarray) -> Floats:
         """Sum the shifts of the groups that rows are in, float64 (n,)."""
@@ -358,20 +348,6 @@ class ShiftField:
             standard_error=corrected * (1 - corrected) * np.sqrt(variance),
         )
 
-    def correct(self, X: np.ndarray, confidence: np.ndarray) -> Correction:
-        """Correct confidences, as :meth:`estimate` does."""
-        found = self.estimate(X, confidence)
-        return Correction(found.delta, found.corrected, found.supported, found.mass)
-
-    def delta(self, X: np.ndarray, confidence: np.ndarray | None) -> np.ndarray:
-        """Estimate delta alone, float64 (n,), in [-f, 1 - f]; the confidence is needed."""
-        if confidence is None:
-            raise InputError(
-                'confidence is missing: the field of method="shifts" depends on it. Pass confidence=, one number per '
-                "row"
-            )
-        return self.estimate(X, confidence).delta
-
     def transform(self, X: np.ndarray) -> np.ndarray:
         """Place rows by the groups that they are in, float64 (n, k)."""
         return np.column_stack([np.zeros(len(X)), *(one.shift * one.rows(X) for one in self.shifts_)])
@@ -383,20 +359,3 @@ class ShiftField:
     def neighbours(self, X: np.ndarray, n: int = 10) -> tuple[np.ndarray, np.ndarray]:
         """Refuse: shifts have no kernel."""
         raise InputError('method="shifts" has no kernel, and so no rows that weigh most')
-
-    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Return everything learned: JSON values, and arrays."""
-        told, name, z = self._told
-        content = {"map": self.global_map_.name, "shifts": [asdict(one) for one in self.shifts_], "rows": self.n_rows_}
-        return content | {"told": told, "chosen": name, "z": z}, with_prefix("global_map", self.global_map_.state())
-
-    @classmethod
-    def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> ShiftField:
-        """Rebuild a fitted field from what :meth:`state` returned."""
-        field = cls()
-        chosen = CALIBRATORS[content["map"]].from_state(under("global_map", arrays))
-        shifts = tuple(
-            Shift(**one | {"also": Shift(**also) if (also := one["also"]) else None}) for one in content["shifts"]
-        )
-        field._keep(chosen, shifts, int(content["rows"]), content["told"], content["chosen"], content["z"])
-        return field

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +13,6 @@ MANY_VALUES = 1 << 25
 _BLOCK_VALUES = 1 << 22
 _BLOCK_DISTANCES = 1 << 18
 """Distances held at a time, 2 MB: they stay in the cache."""
-_CENTRES = "centres."
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,27 +66,12 @@ class InputClusters:
             far.argmin(1, found[rows])
         return found
 
-    def state(self) -> dict[str, np.ndarray]:
-        """Return everything as named arrays."""
-        kept = {"columns": self.columns, "mean": self.mean, "scale": self.scale}
-        if self.axes is not None and self.origin is not None:
-            kept |= {"axes": self.axes, "origin": self.origin}
-        return kept | {f"{_CENTRES}{scale}": centres for scale, centres in self.centres.items()}
-
-    @staticmethod
-    def from_state(arrays: Mapping[str, np.ndarray]) -> InputClusters:
-        """Make the same again from :meth:`state`."""
-        centres = {
-            int(name.partition(".")[2]): values for name, values in arrays.items() if name.startswith("centres.")
-        }
-        columns, axes = arrays["columns"], arrays.get("axes")
-        made = InputClusters(columns, arrays["mean"], arrays["scale"], axes, arrays.get("origin"), centres)
-        width = columns.shape if axes is None else axes.shape[:1]
-        shapes = {made.mean.shape, made.scale.shape, columns.shape if axes is None else axes.shape[1:]}
-        fits = all(values.shape == (scale, *width) for scale, values in centres.items())
-        if columns.dtype.kind not in "iu" or shapes != {columns.shape} or not fits:
+    def __post_init__(self) -> None:
+        width = self.columns.shape if self.axes is None else self.axes.shape[:1]
+        shapes = {self.mean.shape, self.scale.shape, self.columns.shape if self.axes is None else self.axes.shape[1:]}
+        fits = all(values.shape == (scale, *width) for scale, values in self.centres.items())
+        if self.columns.dtype.kind not in "iu" or shapes != {self.columns.shape} or not fits:
             raise ValueError("the arrays of the clusters do not fit each other")
-        return made
 
 
 def _blocks(values: np.ndarray) -> list[np.ndarray]:

@@ -10,15 +10,14 @@ import numpy as np
 
 from miscal.base.errors import InputError, argument
 from miscal.base.files import check_target, write_new
-from miscal.calibration.calibrators import LOGIT_CLIP
 from miscal.data.encoders.kinds.category import CategoryColumn, OrderedColumn
 from miscal.data.encoders.kinds.number import NumberColumn
-from miscal.data.relations import Dialect, Writer, farthest, odds_of, sigmoid, steps, writer_of
+from miscal.data.relations import Dialect, Writer, writer_of
 from miscal.discovery.run import read_run
 from miscal.discovery.saved_model import SavedModel, load_model
 from miscal.estimators.shifts import Shift, ShiftField
-from miscal.runs.scan.correction import ReadableCorrection, readable_correction
-from miscal.runs.scan.document import as_sql
+from miscal.runs.scan.correction import ReadableCorrection, ScanMap, readable_correction
+from miscal.runs.scan.document import as_sql, expression
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ def export_sql(run_dir: str | Path, out: str | Path, *, dialect: Dialect = "ansi
         raise InputError(f"{argument('out')} must end in .sql; got {str(out)!r}")
     model = load_model(run_dir)
     if isinstance(field := model.estimator.fitted, ShiftField):
-        text, found = expression(model, dialect), Exported(len(field.shifts_))
+        text, found = model_as_sql(model, dialect), Exported(len(field.shifts_))
     else:
         own = readable_correction(read_run(run_dir))
         text = as_sql(own.correction, own.probability, dialect)
@@ -84,7 +83,7 @@ def export_sql(run_dir: str | Path, out: str | Path, *, dialect: Dialect = "ansi
     return found
 
 
-def expression(model: SavedModel, dialect: Dialect = "ansi") -> str:
+def model_as_sql(model: SavedModel, dialect: Dialect = "ansi") -> str:
     """Return the corrected probability as an expression over the columns that the model was fitted on."""
     sql, field = writer_of(dialect), model.estimator.fitted
     if not isinstance(field, ShiftField):
@@ -93,10 +92,7 @@ def expression(model: SavedModel, dialect: Dialect = "ansi") -> str:
         )
     if model.encoder is None or model.confidence is None or model.classes is not None or model.scale is not None:
         raise InputError("the expression needs a table with a column of probabilities; this model was fitted otherwise")
-    f = sql.as_number(model.confidence)
-    base, odds = _mapped(field.global_map_, f)
-    never = [f"{f} IS NULL", f"{f} < 0", f"{f} > 1"]
-    shifts = []
+    shifts, never = [], []
     for one in field.shifts_:
         inside = []
         for part in one.parts:
@@ -105,11 +101,15 @@ def expression(model: SavedModel, dialect: Dialect = "ansi") -> str:
                 never.append(f"{sql.name(kind.column)} IS NULL")
             inside.append(_inside(kind, place, part, sql))
         shifts.append(f"CASE WHEN {' AND '.join(inside)} THEN {one.shift!r} ELSE 0 END")
-    unknown = f"CASE WHEN {' OR '.join(dict.fromkeys(never))} THEN NULL"
-    if not shifts:
-        return f"{unknown} ELSE {base} END"
-    shift = f"({' + '.join(shifts)})"
-    return f"{unknown} WHEN {shift} = 0 THEN {base} ELSE {sigmoid(f'{odds} + {shift}')} END"
+    fitted: Any = field.global_map_
+    if fitted.name in ("shift", "platt"):
+        slope, intercept = (1.0, fitted.shift_) if fitted.name == "shift" else fitted.coefficients_.tolist()
+        found = ScanMap(name="platt", slope=slope, intercept=intercept)
+    elif fitted.name == "isotonic":
+        found = ScanMap(name="isotonic", knots=tuple(fitted.knots_.tolist()), values=tuple(fitted.values_.tolist()))
+    else:
+        found = ScanMap(name="identity")
+    return expression(sql.as_number(model.confidence), found, shifts, list(dict.fromkeys(never)))
 
 
 def _column(encoder: Any, shift: Shift) -> tuple[Any, int]:
@@ -167,15 +167,3 @@ def _at_least(cut: float) -> str:
     """Compare as x does, which is in single precision: numbers that round to the cut are at least it."""
     middle = (float(np.float32(cut)) + float(np.nextafter(np.float32(cut), np.float32(-np.inf)))) / 2
     return f"{'>=' if np.float32(middle) >= np.float32(cut) else '>'} {middle!r}"
-
-
-def _mapped(fitted: Any, f: str) -> tuple[str, str]:
-    """Write what the global map makes of a probability, and the log-odds of that."""
-    end = farthest(LOGIT_CLIP)
-    if fitted.name in ("shift", "platt"):
-        slope, shift = (1.0, fitted.shift_) if fitted.name == "shift" else fitted.coefficients_.tolist()
-        odds = f"({slope!r} * {odds_of(f, LOGIT_CLIP)} + {shift!r})"
-        kept = f"CASE WHEN {odds} <= {-end!r} THEN {-end!r} WHEN {odds} >= {end!r} THEN {end!r} ELSE {odds} END"
-        return sigmoid(odds), kept
-    base = f if fitted.name == "identity" else steps(f, fitted.knots_.tolist(), fitted.values_.tolist())
-    return base, odds_of(base, LOGIT_CLIP)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +15,8 @@ from sklearn.utils import _safe_indexing  # pyrefly: ignore[missing-module-attri
 
 from miscal.base.errors import InputError
 from miscal.base.files import whole_folder
-from miscal.base.folders import CONFIG, TENSORS, load_state, rebuilding, save_state, under, with_prefix
-from miscal.calibration.calibrators import CALIBRATORS, Calibrator
+from miscal.base.folders import CONFIG, TENSORS, load, rebuilding, save_state, state_of
+from miscal.calibration.calibrators import Calibrator
 from miscal.data.readers.input_reading import InputReading
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.registry import SavedEstimator
@@ -98,27 +98,37 @@ def with_decision(found: Run, local: bool) -> Run:
 _FORM = "miscal-classifier"
 
 
+@dataclass(frozen=True)
+class _SavedCorrection:
+    """What is saved of a `LocalCalibratedClassifier`: its classes, whose dtype is `type`, and what corrects them."""
+
+    method: str
+    structure: bool
+    classes: list[Any]
+    type: str
+    classes_of_estimators: list[list[Any] | None]
+    field: SavedEstimator | None
+    simplex: SimplexCorrection | None
+    global_map: Calibrator | None
+    reading: InputReading | None
+
+
 def write_correction(model: Any, folder: str | Path) -> None:
     """Write the correction of a fitted `LocalCalibratedClassifier`; the classifiers themselves are left out."""
     classes, correction, reading = model.classes_.tolist(), model.correction_, model.input_reading_
     if not all(isinstance(one, str | int | float) for one in classes):
         raise InputError(f"classes must be text, numbers or truth values to be saved; got {classes[0]!r}")
-    kind, held, tensors = None, None, {}
-    if isinstance(correction, MiscalibrationField):
-        kind, (held, tensors) = "field", correction.to_saved().state()
-    elif isinstance(correction, SimplexCorrection):
-        kind, (held, tensors) = "simplex", correction.state()
-    elif correction is not None:
-        kind, held, tensors = "map", correction.name, correction.state()
-    read, read_tensors = (None, {}) if reading is None else reading.state()
-    content = {
-        "method": model.method, "structure": model.local_, "classes": classes, "type": model.classes_.dtype.str,
-        "classes_of_estimators": _classes_of(model.estimators_), "kind": kind, "correction": held, "reading": read,
-    }  # fmt: skip
-    arrays = with_prefix("correction", tensors) | with_prefix("reading", read_tensors)
+    field = isinstance(correction, MiscalibrationField)
+    saved = _SavedCorrection(
+        model.method, model.local_, classes, model.classes_.dtype.str, _classes_of(model.estimators_),
+        correction.to_saved() if field else None,
+        correction if isinstance(correction, SimplexCorrection) else None,
+        correction if isinstance(correction, Calibrator) else None,
+        reading,
+    )  # fmt: skip
     writer = "`LocalCalibratedClassifier.save`"
     with whole_folder(folder, holds=(CONFIG, TENSORS), writer=writer, overwrite=True) as partial:
-        save_state(partial, _FORM, content, arrays)
+        save_state(partial, _FORM, *state_of(saved))
 
 
 def _classes_of(estimators: Sequence[Any]) -> list[list[Any] | None]:
@@ -128,24 +138,17 @@ def _classes_of(estimators: Sequence[Any]) -> list[list[Any] | None]:
 
 def read_correction(of: Callable[..., Any], folder: str | Path, estimators: Sequence[Any]) -> Any:
     """Read a correction of class `of` back, for the fitted classifiers that it was made for."""
-    content, arrays = load_state(folder, _FORM, remedy="save the classifier again")
-    wanted, given = content.get("classes_of_estimators"), _classes_of(estimators)
+    saved = load(folder, _FORM, _SavedCorrection, remedy="save the classifier again")
+    wanted, given = saved.classes_of_estimators, _classes_of(estimators)
     if given != wanted:
         raise InputError(f"estimators must be the `estimators_` that were saved, of the classes {wanted}; got {given}")
-    model = of(estimators[0], method=content["method"], cv="prefit")
+    model = of(estimators[0], method=saved.method, cv="prefit")
     with rebuilding(folder):
-        model.classes_ = np.array(content["classes"], dtype=content["type"])
-        model.local_, model._rows, model.input_reading_, model.correction_ = content["structure"], None, None, None
-        if content["reading"] is not None:
-            model.input_reading_ = InputReading.from_state(content["reading"], under("reading", arrays))
-        kind, held, tensors = content["kind"], content["correction"], under("correction", arrays)
-        if kind == "field":
-            saved = SavedEstimator.from_state(held, tensors)
-            model.correction_ = MiscalibrationField(saved.method).adopt(saved)
-        elif kind is not None:
-            model.correction_ = (
-                CALIBRATORS[held].from_state(tensors) if kind == "map" else SimplexCorrection.from_state(held, tensors)
-            )
+        model.classes_ = np.array(saved.classes, dtype=saved.type)
+        model.local_, model._rows, model.input_reading_ = saved.structure, None, saved.reading
+        model.correction_ = saved.simplex or saved.global_map
+        if saved.field is not None:
+            model.correction_ = MiscalibrationField(saved.field.method).adopt(saved.field)
         # parts that do not fit together show where anything is corrected
         k, width = len(model.classes_), model.input_reading_.encoder.n_features if model.local_ else 0
         tried = corrected_by(model.correction_, np.zeros((1, width)), np.full((1, k), 1 / k), local=model.local_)

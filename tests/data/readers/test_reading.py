@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from miscal.base.errors import InputError, MissingColumn
-from miscal.data.encoders.texts import encoder_from_state
+from miscal.base.folders import built, state_of
+from miscal.data.encoders.protocol import Encoder
 from miscal.data.readers.names import COLUMN_SYNONYMS, guess, match
 from miscal.data.readers.new_rows import read_inputs
 from miscal.data.readers.read import read_triples
@@ -396,7 +397,7 @@ def test_dropping_is_the_same_as_never_having_had_the_rows(rows, column):
 def test_new_rows_go_the_way_the_old_ones_went(options):
     data = frame(q=[f"question {i} of {i % 7}" for i in range(N)], kind=["a", "b"] * 100)
     t = read_triples(data, **options)
-    encoder = encoder_from_state(*t.encoder.state())
+    encoder = built(Encoder, *state_of(t.encoder))
     x = {"embeddings": options["embeddings"]} if "embeddings" in options else {}
     new = read_inputs(data.drop("correct"), encoder=encoder, where="n >= 50", **x)
     np.testing.assert_array_equal(new.X.astype(np.float32), t.X[50:])

@@ -1,34 +1,24 @@
-"""A new score of auto is one module and its two lines: it is stacked, tabled, saved and read back."""
+"""A new score of auto is one module and its line: it is stacked, tabled, saved and read back."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import pytest
 from scipy.special import expit
 
 from miscal.estimators.auto import portfolio
-from miscal.estimators.auto.member import CrossFitted
+from miscal.estimators.auto.member import CrossFitted, Member
 from miscal.estimators.field import MiscalibrationField
 
 
 @dataclass(frozen=True)
-class SignMember:
+class SignMember(Member):
     """A shift of one size, by the sign of the product of two columns."""
-
-    kind: ClassVar[str] = "toy sign"
 
     size: float
 
     def shift(self, at):
         return self.size * np.sign(at.inputs.x[:, 0] * at.inputs.x[:, 1])
-
-    def state(self):
-        return {"size": self.size}, {}
-
-    @classmethod
-    def from_state(cls, content, arrays):
-        return cls(**content)
 
 
 def crossfit_sign(rows):
@@ -48,10 +38,9 @@ def world():
     return X, (rng.random(600) < truth).astype(int), f
 
 
-def test_its_lines_put_it_into_the_stack_the_table_and_the_saved_field(world, monkeypatch, tmp_path):
+def test_its_line_puts_it_into_the_stack_the_table_and_the_saved_field(world, monkeypatch, tmp_path):
     X, y, f = world
     monkeypatch.setattr(portfolio, "FIRST", (*portfolio.FIRST, scores))
-    monkeypatch.setitem(portfolio.MEMBERS, SignMember.kind, SignMember)
     field = MiscalibrationField(n_jobs=1).fit(X, y, confidence=f)
     row = next(row for row in field.selection_ if row["name"] == "toy sign of a product")
     assert row["size"] == 1.5

@@ -7,6 +7,7 @@ import pytest
 from scipy.spatial.distance import cdist
 from scipy.special import expit
 
+from miscal.base.folders import built, state_of
 from miscal.calibration.calibrators import logit
 from miscal.data.triples import Triples
 from miscal.estimators.auto import model as model_module
@@ -127,7 +128,7 @@ def test_a_row_is_corrected_alike_alone_and_among_others(fitted):
 
 def test_a_field_read_back_corrects_alike(fitted):
     X, f, _ = rows(50, fitted.scaler.mean.size, seed=5)
-    again = AutoModel.from_state(*fitted.state())
+    again = built(AutoModel, *state_of(fitted))
     np.testing.assert_array_equal(again.correct(X, f).corrected, fitted.correct(X, f).corrected)
 
 

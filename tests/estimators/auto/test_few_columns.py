@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit, logit
 
+from miscal.base.folders import built, state_of
 from miscal.data.triples import Triples
 from miscal.estimators.auto.estimator import AutoField
 from miscal.estimators.auto.few_columns import (
@@ -138,7 +139,7 @@ def test_a_field_mends_one_column_of_600_and_is_saved():
     true, corrected = expit(logit(f) + hidden(X)), field.correct(X, f).corrected
     # of 16 points without a correction
     assert np.sqrt(np.mean((corrected - true) ** 2)) < 0.055
-    again = AutoField.from_state(*field.state())
+    again = built(AutoField, *state_of(field))
     np.testing.assert_array_equal(again.correct(X, f).corrected, corrected)
 
 

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit, logit
 
+from miscal.base.folders import built, state_of
 from miscal.calibration.metrics.scores import log_loss
 from miscal.data.triples import InputLayout, Triples
 from miscal.estimators.auto.estimator import AutoField
@@ -71,7 +72,7 @@ def test_a_category_of_300_levels_is_corrected_and_saved():
     raw = log_loss(new.correct, new.confidence)
     # 5 rows a level: most of what can be gained is
     assert raw - log_loss(new.correct, corrected) > 0.5 * (raw - truth)
-    again = AutoField.from_state(*field.state())
+    again = built(AutoField, *state_of(field))
     np.testing.assert_array_equal(again.correct(new.X, new.confidence).corrected, corrected)
 
 

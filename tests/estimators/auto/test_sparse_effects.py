@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
 
+from miscal.base.folders import built, state_of
 from miscal.calibration.metrics.scores import log_loss
 from miscal.data.triples import InputLayout, Triples
 from miscal.estimators.auto.estimator import AutoField
@@ -102,7 +103,7 @@ def test_a_field_mends_a_pair_and_a_slope_and_is_saved():
     true = expit(np.where(new.codes[:, 0] == 2, 0.0, new.level) - 3.0 * off)
     raw, best = log_loss(new.correct, at.confidence), log_loss(new.correct, true)
     assert raw - log_loss(new.correct, corrected) > 0.6 * (raw - best)
-    again = AutoField.from_state(*field.state())
+    again = built(AutoField, *state_of(field))
     np.testing.assert_array_equal(again.correct(at.X, at.confidence).corrected, corrected)
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from miscal.base.errors import InputError
-from miscal.base.folders import load_state, save_state
+from miscal.base.folders import built, load, save_state, state_of
 from miscal.calibration.calibrators import Identity
 from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples
@@ -165,7 +165,7 @@ def test_with_a_least_mass_far_queries_get_the_global_map(world):
 
 def test_a_weight_in_the_bank_counts_as_repeated_rows(field, world):
     def readout(weight, repeats):
-        other = PaperField.from_state(*field.state())
+        other = built(PaperField, *state_of(field))
         rows = np.repeat(np.arange(len(field.bank_rows_)), repeats)
         other.bank_coordinates_, other.bank_residual_ = field.bank_coordinates_[rows], field.bank_residual_[rows]
         other.bank_weight_ = weight[rows].astype(np.float32)
@@ -213,7 +213,7 @@ def test_the_nearest_neighbours_alone_are_averaged(field, world):
     np.testing.assert_allclose(near.delta(world.X[:20], None), expected, atol=1e-4)
     np.testing.assert_allclose(near.mass(world.X[:20]), weight.sum(1), rtol=1e-4)
     assert not np.allclose(near.delta(world.X[:20], None), field.delta(world.X[:20], None), atol=1e-3)
-    again = PaperField.from_state(*near.state())
+    again = built(PaperField, *state_of(near))
     np.testing.assert_array_equal(again.delta(world.X[:20], None), near.delta(world.X[:20], None))
     assert near.for_folds().readout.neighbours == 5
 
@@ -236,8 +236,8 @@ def test_selection_table_names_every_setting(world):
 
 
 def test_saved_and_loaded_gives_the_same_numbers(field, world, tmp_path):
-    save_state(tmp_path, "paper", *field.state())
-    loaded = PaperField.from_state(*load_state(tmp_path, "paper"))
+    save_state(tmp_path, "paper", *state_of(field))
+    loaded = load(tmp_path, "paper", PaperField)
     one, two = (a.estimate(world.X[:40], world.confidence[:40]) for a in (field, loaded))
     for name in ("delta", "mass", "visible", "corrected", "standard_error", "coordinates"):
         np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
@@ -302,7 +302,7 @@ def test_a_least_mass_gives_rows_of_less_to_the_global_map(world):
 
 def test_where_no_weight_is_left_the_field_is_the_mean_residual(field, world):
     """In single precision the product of a tiny weight of a row and a tiny kernel is 0, and 0 / 0 is no number."""
-    bare = PaperField.from_state(*field.state())
+    bare = built(PaperField, *state_of(field))
     bare.readout = Readout(neighbours=2)
     bare.bank_weight_ = np.where(np.arange(len(bare.bank_weight_)) < 4, 1e-12, 1e3).astype(np.float32)
     far = np.zeros_like(bare.bank_coordinates_)
@@ -326,8 +326,7 @@ def test_every_setting_is_trained_until_its_patience_ends(world, monkeypatch):
 
 def test_the_least_mass_is_kept_on_disk_and_in_folds(world):
     fitted = PaperField(**QUICK, min_mass=0.5).fit(triples(world.X, world.correct, world.confidence))
-    content, arrays = fitted.state()
-    assert PaperField.from_state(content, arrays).readout.min_mass == 0.5
+    assert built(PaperField, *state_of(fitted)).readout.min_mass == 0.5
     assert fitted.for_folds().readout.min_mass == PaperField(min_mass=0.5).for_folds().readout.min_mass == 0.5
     assert PaperField().readout == Readout(neighbours=None, min_mass=0)
 

@@ -6,6 +6,7 @@ import torch
 from sklearn.base import clone
 
 from miscal.base.errors import InputError, ResourceError
+from miscal.base.folders import built, state_of
 from miscal.data.triples import Triples
 from miscal.discovery.discover import discover
 from miscal.estimators.field import MiscalibrationField
@@ -277,7 +278,7 @@ def test_folds_and_the_search_get_the_device(a_gpu, monkeypatch):
 
 def test_a_field_read_back_computes_on_the_cpu(a_gpu):
     field = PaperField(device="cpu", **{**QUICK, "max_epochs": 1}, n_jobs=1).fit(rows(200))
-    assert PaperField.from_state(*field.state()).device_ == "cpu"
+    assert built(PaperField, *state_of(field)).device_ == "cpu"
 
 
 def training_data(n=1_300, n_val=200, d=3):

@@ -7,17 +7,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from miscal.base.arrays import column_of, quoted, row_list, value_list
 from miscal.base.checks import check_features
 from miscal.base.errors import InputError, argument
-from miscal.data.encoders.kinds import KINDS, ColumnKind, kind_of
+from miscal.data.encoders.kinds import ColumnKind, kind_of
 from miscal.data.encoders.kinds.category import CategoryColumn, OrderedColumn, hardly_repeats
 from miscal.data.encoders.kinds.number import DateColumn, NumberColumn, VectorColumn
-from miscal.data.encoders.protocol import State, Unknown
+from miscal.data.encoders.protocol import Encoder, Unknown
 from miscal.data.triples import InputLayout
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ MOST_NUMBERED = 40
 """More number columns than this whose names are one stem and a running number (x_0, x_1, ...) are an embedding."""
 
 
-class FeatureColumns:
+class FeatureColumns(Encoder):
     """Columns of the table: numbers, truth values, dates, categories of any number of levels, lists of numbers.
 
     x is what places rows near or far from each other (numbers, dates, few categories one-hot), column by column, and
@@ -48,11 +48,16 @@ class FeatureColumns:
     """
 
     kind = "features"
+    kinds: tuple[NumberColumn | VectorColumn | DateColumn | OrderedColumn | CategoryColumn, ...] = ()
 
-    def __init__(self, columns: Sequence[str]) -> None:
-        self.columns = tuple(columns)
-        self.kinds: tuple[ColumnKind, ...] = ()
-        self.taken_as_blank: frozenset[str] = frozenset()
+    def __init__(self, columns: Sequence[str] = ()) -> None:
+        self._named = tuple(columns)
+        self.taken_as_blank = frozenset()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns of the table."""
+        return tuple(kind.column for kind in self.kinds) or self._named
 
     @property
     def _ordered(self) -> list[ColumnKind]:
@@ -206,25 +211,6 @@ class FeatureColumns:
                 reasons = tuple(f"{quoted(value)} {never}" for value in held)
                 found.append(Unknown(f"category of {kind.column!r}", rows, held, reasons, as_blank=True))
         return found
-
-    def state(self) -> State:
-        """Return the saved form."""
-        parts = [kind.state() for kind in self.kinds]
-        content = {"kind": self.kind, "columns": list(self.columns), "parts": parts}
-        return content, {}
-
-    @classmethod
-    def from_state(cls, config: dict[str, Any], tensors: dict[str, np.ndarray]) -> Self:
-        """Rebuild from the saved form."""
-        encoder, known = cls(config["columns"]), {kind.type: kind for kind in KINDS}
-        if len(config["parts"]) != len(encoder.columns) or not all(isinstance(one, str) for one in encoder.columns):
-            raise ValueError("each feature needs a name and what it holds")
-        for part in config["parts"]:
-            if part["type"] not in known:
-                raise ValueError(f"a feature is one of {', '.join(known)}; got {part['type']!r}")
-        parts = zip(encoder.columns, config["parts"], strict=True)
-        encoder.kinds = tuple(known[part["type"]].from_state(column, part) for column, part in parts)
-        return encoder
 
 
 def embedding_columns(frame: pl.DataFrame, columns: Sequence[str]) -> frozenset[str]:

@@ -1,18 +1,15 @@
-"""The interface that every encoder implements, and the encoder of embeddings as given."""
+"""What every encoder offers, and the encoder of embeddings as given."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from miscal.base.errors import InputError
 from miscal.data.triples import InputLayout
-
-State = tuple[dict[str, Any], dict[str, np.ndarray]]
-"""The saved form of an encoder: JSON-able settings and named arrays."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,77 +37,49 @@ class Unknown:
     as_blank: bool = False
 
 
-class PlacesAlone:
-    """What encoders share whose x is an embedding, and nothing else."""
-
-    n_features: int
-
-    @property
-    def layout(self) -> InputLayout:
-        """All columns of x are places."""
-        return InputLayout(self.n_features)
-
-    def columns_of(self, X: np.ndarray) -> dict[str, np.ndarray]:
-        """Return none: nobody reads the coordinates of an embedding."""
-        return {}
-
-
-class Encoder(Protocol):
-    """What every encoder offers.
+class Encoder:
+    """What every encoder offers; by default for x that is an embedding, and nothing else.
 
     `fit` and `transform` take what the readers have checked: a finite float32 matrix, columns without missing values,
-    or texts. `kind` names the class in a saved model; that of an encoder of text begins with ``text-``, and its
-    constructor takes a column and a ``seed``.
+    or texts. `kind` of an encoder of text begins with ``text-``, and its constructor takes a column and a ``seed``.
+    What is learned is annotated in the class, to be saved (:mod:`miscal.base.folders`).
     """
 
-    kind: str
+    kind: ClassVar[str]
+    names: ClassVar[Any] = None
 
     @property
     def n_features(self) -> int:
         """Number of columns of x."""
-        ...
-
-    @property
-    def names(self) -> tuple[str, ...] | None:
-        """Names of the columns of x, where they have any."""
-        ...
+        raise NotImplementedError
 
     @property
     def layout(self) -> InputLayout:
-        """What the columns of x are."""
-        ...
+        """What the columns of x are: by default all are places."""
+        return InputLayout(self.n_features)
 
     def columns_of(self, X: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the columns again that a person reads, from x; none of an embedding."""
-        ...
+        """Return the columns again that a person reads, from x; nobody reads the coordinates of an embedding."""
+        return {}
 
     def describe(self) -> str:
         """Say in one phrase, for the summary, how x was made."""
-        ...
+        raise NotImplementedError
 
     def fit(self, values: Any) -> Self:
         """Learn from train and validation rows."""
-        ...
+        raise NotImplementedError
 
     def transform(self, values: Any) -> np.ndarray:
         """Return x, float32 (n, n_features), finite."""
-        ...
+        raise NotImplementedError
 
     def unknown(self, values: Any, X: np.ndarray) -> Sequence[Unknown]:
-        """Find what was not there at `fit`, in rows and what `transform` made of them."""
-        ...
-
-    def state(self) -> State:
-        """Return the saved form: JSON-able settings and named arrays."""
-        ...
-
-    @classmethod
-    def from_state(cls, config: dict[str, Any], tensors: dict[str, np.ndarray]) -> Self:
-        """Rebuild the encoder that `state` described."""
-        ...
+        """Find what was not there at `fit`, in rows and what `transform` made of them; by default nothing."""
+        return ()
 
 
-class Embeddings(PlacesAlone):
+class Embeddings(Encoder):
     """Embeddings that the user gives with the data, used as they are.
 
     Examples
@@ -125,7 +94,7 @@ class Embeddings(PlacesAlone):
     """
 
     kind = "embeddings"
-    names = None
+    n_features: int = 0
 
     def __init__(self, n_features: int = 0) -> None:
         self.n_features = n_features
@@ -147,16 +116,3 @@ class Embeddings(PlacesAlone):
                 "give embeddings made in the same way"
             )
         return values
-
-    def unknown(self, values: np.ndarray, X: np.ndarray) -> Sequence[Unknown]:
-        """Any number can be an embedding's."""
-        return ()
-
-    def state(self) -> State:
-        """Return the saved form."""
-        return {"kind": self.kind, "n_features": self.n_features}, {}
-
-    @classmethod
-    def from_state(cls, config: dict[str, Any], tensors: dict[str, np.ndarray]) -> Self:
-        """Rebuild from the saved form."""
-        return cls(int(config["n_features"]))

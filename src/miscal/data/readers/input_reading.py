@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
 import polars as pl
 
 from miscal.base.arrays import is_frame
-from miscal.base.document import plain
 from miscal.base.errors import InputError
 from miscal.base.folds import content_order
 from miscal.data.column_reading import ColumnReading
 from miscal.data.encoders.features import FeatureColumns
 from miscal.data.encoders.protocol import Encoder
-from miscal.data.encoders.texts import encoder_from_state, text_encoder
+from miscal.data.encoders.texts import text_encoder
 from miscal.data.readers import in_memory
 from miscal.data.readers.column_readings import read_columns, used
 from miscal.data.readers.table import nan_as_null
@@ -48,15 +46,19 @@ class InputReading:
     [[25.0, 0.0, 1.0, 0.0]]
     """
 
+    seed: int
+    of_texts: bool
+    readings: tuple[ColumnReading, ...]
+    encoder: Encoder
+
     def __init__(self, seed: int = 0) -> None:
-        self.seed = seed
-        self.readings: tuple[ColumnReading, ...] = ()
+        self.seed, self.readings = seed, ()
 
     def fit(self, X: Any) -> Self:
         """Learn what X holds."""
         self.of_texts = _is_texts(X)
         if self.of_texts:
-            self.encoder: Encoder = text_encoder(model="tfidf", seed=self.seed).fit(_texts(X))
+            self.encoder = text_encoder(model="tfidf", seed=self.seed).fit(_texts(X))
             return self
         frame = _table(X)
         self.readings = read_columns(frame, frame.columns)
@@ -73,20 +75,6 @@ class InputReading:
         if missing:
             raise InputError(f"X lacks the column {missing[0]!r}, which it had in fit; it has {frame.columns[:10]}")
         return self.encoder.transform(frame)
-
-    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Return everything learned: JSON values, and arrays."""
-        encoder, arrays = self.encoder.state()
-        readings = [plain(one.to_dict()) for one in self.readings]
-        return {"seed": self.seed, "of_texts": self.of_texts, "readings": readings, "encoder": encoder}, arrays
-
-    @classmethod
-    def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
-        """Rebuild a reading from what :meth:`state` returned."""
-        found = cls(content["seed"])
-        found.of_texts, found.encoder = content["of_texts"], encoder_from_state(content["encoder"], arrays)
-        found.readings = tuple(ColumnReading(**one) for one in content["readings"])
-        return found
 
     @property
     def layout(self) -> InputLayout:

@@ -7,16 +7,15 @@ share a prior that the clusters themselves teach (empirical Bayes; Kiefer & Wolf
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from miscal.base.threads import without_warning
 from miscal.calibration.global_map import paired_gain
-from miscal.estimators.auto.member import CrossFitted, Fit, LearningRows, Query, State
+from miscal.estimators.auto.member import CrossFitted, Fit, LearningRows, Member, Query
 from miscal.estimators.auto.ridge import negative_log_likelihood
 from miscal.estimators.auto.settings import AUTO
 
@@ -50,7 +49,7 @@ class ClusterShifts:
 
 
 @dataclass(frozen=True, eq=False)
-class ClusterMember:
+class ClusterMember(Member):
     """The average of several partitions.
 
     Attributes
@@ -58,25 +57,11 @@ class ClusterMember:
     partitions : tuple of ClusterShifts
     """
 
-    kind: ClassVar[str] = "clusters"
-
     partitions: tuple[ClusterShifts, ...]
 
     def shift(self, at: Query) -> NDArray[np.float64]:
         """Logit shift of rows over the offset, (n,); positive raises the confidence."""
         return np.mean([p.shift(at) for p in self.partitions], axis=0)
-
-    def state(self) -> State:
-        """Where each partition starts; its centres and shifts."""
-        parts = enumerate(self.partitions)
-        arrays = {f"{i}.{name}": getattr(p, name) for i, p in parts for name in ("centres", "shifts")}
-        return {"from_raw": [p.from_raw for p in self.partitions]}, arrays
-
-    @classmethod
-    def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
-        """Rebuild from `state`."""
-        starts = enumerate(content["from_raw"])
-        return cls(tuple(ClusterShifts(arrays[f"{i}.centres"], arrays[f"{i}.shifts"], raw) for i, raw in starts))
 
 
 def crossfit_clusters(rows: LearningRows) -> CrossFitted:

@@ -35,7 +35,7 @@ from miscal.base.checks import drawn_seed
 from miscal.base.errors import InputError
 from miscal.base.folds import assign_folds
 from miscal.base.threads import one_thread
-from miscal.calibration.calibrators import LOGIT_CLIP, logit
+from miscal.calibration.calibrators import LOGIT_CLIP, Calibrator, logit
 from miscal.calibration.global_map import crossfit_global_map
 from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples
@@ -62,6 +62,7 @@ from miscal.estimators.auto.settings import AUTO
 from miscal.estimators.auto.sparse_effects import GROUPS, PAIRS, settle_pairs
 from miscal.estimators.auto.stack import StructureEvidence, stack_out_of_fold, stack_weights, weigh
 from miscal.estimators.estimate import Correction, FieldEstimate, Unlike
+from miscal.estimators.registry import Estimator
 
 # stream of the rows and starts
 _STREAM = 98
@@ -276,7 +277,7 @@ def _weighing(rows: Triples, known: NDArray[np.int64] | None = None) -> Triples:
     return in_canonical_order(rows if len(kept) == len(rows) else rows.take(kept))[0]
 
 
-class AutoField:
+class AutoField(Estimator):
     """Portfolio of logit shifts with a local readout; see :mod:`miscal.estimators.auto.estimator`.
 
     Every method computes on one thread, so that no number depends on how many there are, and none waits for another.
@@ -310,14 +311,12 @@ class AutoField:
     array([-1.,  1.])
     """
 
-    folds_keep_choices: ClassVar[bool] = False
-    chooses_on_validation: ClassVar[bool] = False
-    sees_columns: ClassVar[bool] = True
-    learns_places: ClassVar[bool] = True
     most_rows_in_threads: ClassVar[int] = AUTO.most_rows_in_threads
+    model_: AutoModel
+    rows_: NDArray[np.int64]
 
     def __init__(self, *, random_state: int | np.random.Generator = 0, n_jobs: int | None = None) -> None:
-        self.random_state, self.n_jobs = random_state, n_jobs
+        super().__init__(random_state=random_state, n_jobs=n_jobs)
         self._shared: SharedInputs | None = None
         self._order: NDArray[np.int64] | None = None
 
@@ -341,19 +340,32 @@ class AutoField:
         """
         rows = _weighing(rows, self._order)
         self.rows_ = rows.row
-        self._keep(fit_auto(rows, seed=drawn_seed(self.random_state), shared=self._shared))
+        self.model_ = fit_auto(rows, seed=drawn_seed(self.random_state), shared=self._shared)
         return self
 
-    def _keep(self, model: AutoModel) -> None:
-        self.model_ = model
-        self.global_map_ = model.global_map
-        self.structure_ = model.structure
-        self.settings_ = dict(model.evidence.__dict__)
-        self.selection_ = [candidate.as_row() for candidate in model.candidates]
+    @property
+    def global_map_(self) -> Calibrator:
+        """The global map, of all rows."""
+        return self.model_.global_map
+
+    @property
+    def structure_(self) -> bool:
+        """Whether local structure is claimed."""
+        return self.model_.structure
+
+    @property
+    def settings_(self) -> dict[str, Any]:
+        """The evidence for it."""
+        return dict(vars(self.model_.evidence))
+
+    @property
+    def selection_(self) -> list[dict[str, Any]]:
+        """The candidates."""
+        return [candidate.as_row() for candidate in self.model_.candidates]
 
     def for_folds(self) -> AutoField:
         """Return the estimator of a fold: every choice is made again, of the inputs that are shared."""
-        field = AutoField(random_state=self.random_state)
+        field = super().for_folds()
         field._shared, field._order = self._shared, self._order
         return field
 
@@ -382,14 +394,6 @@ class AutoField:
         inverse = float(self.model_.scaler.inverse_sd[column])
         return float(self.model_.scaler.mean[column]), 1 / inverse if inverse else 0.0
 
-    def delta(self, X: np.ndarray, confidence: np.ndarray | None) -> np.ndarray:
-        """Estimate delta alone, float64 (n,), in [-f, 1 - f]; the confidence is needed."""
-        if confidence is None:
-            raise InputError(
-                'confidence is missing: the field of method="auto" depends on it. Pass confidence=, one number per row'
-            )
-        return self.correct(X, confidence).delta
-
     @one_thread()
     def transform(self, X: np.ndarray) -> np.ndarray:
         """Place rows in the learned geometry, float64 (n, k); inputs miscalibrated alike lie close."""
@@ -406,16 +410,3 @@ class AutoField:
         rows, weights = self.model_.local.nearest(self.model_.placed(X), n)
         # the model counts rows of positive weight, the caller all rows given
         return self.rows_[rows], weights
-
-    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Return everything learned: JSON values, and arrays."""
-        content, arrays = self.model_.state()
-        return content, {**arrays, "rows": self.rows_}
-
-    @classmethod
-    def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> AutoField:
-        """Rebuild a fitted field from what :meth:`state` returned."""
-        field = cls()
-        field.rows_ = np.asarray(arrays["rows"])
-        field._keep(AutoModel.from_state(content, arrays))
-        return field

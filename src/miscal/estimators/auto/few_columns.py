@@ -18,16 +18,16 @@ where that gains little.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from miscal.estimators.auto.member import CrossFitted, LearningRows, Query, State
+from miscal.estimators.auto.member import CrossFitted, LearningRows, Member, Query
 from miscal.estimators.auto.ridge import negative_log_likelihood
 from miscal.estimators.auto.settings import AUTO
 
@@ -90,7 +90,7 @@ def term_columns(terms: Sequence[Term], given: Array, rows: Ints | slice = _ALL)
 
 
 @dataclass(frozen=True, eq=False)
-class FewColumnsMember:
+class FewColumnsMember(Member):
     """The terms that were found.
 
     Attributes
@@ -99,8 +99,6 @@ class FewColumnsMember:
     coefficients : ndarray of shape (1 + t,), float64
         Logit shifts: of all rows, and of each term; positive raises the confidence.
     """
-
-    kind: ClassVar[str] = "few columns"
 
     terms: tuple[Term, ...]
     coefficients: Floats
@@ -119,17 +117,6 @@ class FewColumnsMember:
         terms = tuple(term for member in members for term in member.terms)
         coefficients = [np.array([np.mean([member.coefficients[0] for member in members])])]
         return cls(terms, np.concatenate(coefficients + [one.coefficients[1:] / len(members) for one in members]))
-
-    def state(self) -> State:
-        """Terms as lists, and their coefficients."""
-        terms = [[[f.column, f.centre, f.inverse] for f in term] for term in self.terms]
-        return {"terms": terms}, {"coefficients": self.coefficients}
-
-    @classmethod
-    def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
-        """Rebuild from `state`."""
-        terms = tuple(tuple(Factor(*factor) for factor in term) for term in content["terms"])
-        return cls(terms, np.asarray(arrays["coefficients"], np.float64))
 
 
 @dataclass(frozen=True, eq=False)

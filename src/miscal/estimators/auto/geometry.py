@@ -10,15 +10,14 @@ As a member of the portfolio the local shift is cross-fitted, and joined to the 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from miscal.estimators.auto.member import CrossFitted, LearningRows, Query, State
+from miscal.estimators.auto.member import CrossFitted, LearningRows, Member, Query
 from miscal.estimators.auto.readout import READ_TILE, LocalShift, kernel_weights
 from miscal.estimators.auto.ridge import negative_log_likelihood
 from miscal.estimators.auto.settings import AUTO
@@ -347,7 +346,7 @@ _FINAL = 99
 
 
 @dataclass(frozen=True)
-class LocalMember:
+class LocalMember(Member):
     """The kernel readout over the offset. The geometry itself is kept by the model, in the stack or not.
 
     Attributes
@@ -356,22 +355,11 @@ class LocalMember:
         Whether it starts from the log-odds of the confidence itself, not from those of the global map.
     """
 
-    kind: ClassVar[str] = "local"
-
     from_raw: bool = False
 
     def shift(self, at: Query) -> NDArray[np.float64]:
         """Logit shift of rows over the offset, (n,), read at ``at.readout``; positive raises the confidence."""
         return at.readout.shift + (at.raw - at.offset if self.from_raw else 0)
-
-    def state(self) -> State:
-        """Where it starts."""
-        return {"from_raw": self.from_raw}, {}
-
-    @classmethod
-    def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
-        """Rebuild from `state`."""
-        return cls(**content)
 
 
 def crossfit_local(rows: LearningRows, place: Array, parts: Array) -> tuple[CrossFitted | None, LocalShift]:

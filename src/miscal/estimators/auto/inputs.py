@@ -111,16 +111,6 @@ class Scaler:
             np.flatnonzero(np.append(self.inverse_sd, self.numbers[1])),
         )
 
-    def state(self) -> dict[str, NDArray]:
-        """Arrays to save."""
-        return {k: np.atleast_1d(np.asarray(v)) for k, v in self.__dict__.items()}
-
-    @classmethod
-    def from_state(cls, state: dict[str, NDArray]) -> Scaler:
-        """Rebuild from `state`."""
-        # models of earlier versions have no numbers beside an embedding
-        return cls(**{"numbers": np.zeros((2, 0)), **state, "distance": float(state["distance"][0])})
-
 
 def _single(scaled: Array) -> NDArray[np.float32]:
     """Narrow inputs that are centred and scaled; a new row may still be farther off than float32 can say."""

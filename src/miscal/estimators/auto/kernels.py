@@ -6,17 +6,15 @@ landmark rows (Williams & Seeger, 2001), with the offset of the global map: y ~ 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 
 from miscal.estimators.auto.distances import Distances, Placed, gaussian_of, squared_distances
-from miscal.estimators.auto.member import CrossFitted, Fit, LearningRows, Query, State
+from miscal.estimators.auto.member import CrossFitted, Fit, LearningRows, Member, Query
 from miscal.estimators.auto.ridge import BestOfPath, RidgeFits, negative_log_likelihood
 from miscal.estimators.auto.settings import AUTO
 
@@ -166,7 +164,7 @@ _LINEAR_SCALE = np.float32(np.sqrt(AUTO.linear_variance))
 
 
 @dataclass(frozen=True, eq=False)
-class KernelMember:
+class KernelMember(Member):
     """A fitted kernel logistic score.
 
     Attributes
@@ -178,8 +176,6 @@ class KernelMember:
     linear : ndarray of shape (3,), float32
         On 1, the confidence view and start / 3.
     """
-
-    kind: ClassVar[str] = "kernel"
 
     recipe: KernelRecipe
     landmarks: NDArray[np.float32]
@@ -213,16 +209,6 @@ class KernelMember:
         u += np.float32(AUTO.alone_share)
         K *= u
         return K @ self.coefficients + alone
-
-    def state(self) -> State:
-        """Recipe, and arrays."""
-        names = ("landmarks", "coefficients", "linear")
-        return asdict(self.recipe), {name: getattr(self, name) for name in names}
-
-    @classmethod
-    def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
-        """Rebuild from `state`."""
-        return cls(KernelRecipe(**content), **arrays)
 
 
 WIDE = "kernel of x, wide"

@@ -8,15 +8,15 @@ few rows borrows from the others, and a column that says nothing has effects of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from miscal.estimators.auto.member import CrossFitted, Fit, LearningRows, Query, State
+from miscal.estimators.auto.member import CrossFitted, Fit, LearningRows, Member, Query
 from miscal.estimators.auto.settings import AUTO
 
 Array = NDArray[np.floating]
@@ -92,7 +92,7 @@ def fit_effects(
 
 
 @dataclass(frozen=True, eq=False)
-class LevelMember:
+class LevelMember(Member):
     """The effects of the levels of each column.
 
     Attributes
@@ -101,23 +101,12 @@ class LevelMember:
         Logit shifts; positive raises the confidence.
     """
 
-    kind: ClassVar[str] = "levels"
-
     effects: tuple[NDArray[np.float64], ...]
 
     def shift(self, at: Query) -> NDArray[np.float64]:
         """Logit shift of rows over the offset, (n,); positive raises the confidence."""
         parts = zip(self.effects, at.inputs.codes.T, strict=True)
         return sum((of_levels(effects, codes) for effects, codes in parts), np.zeros(len(at.offset)))
-
-    def state(self) -> State:
-        """Effects by column."""
-        return {"columns": len(self.effects)}, {str(j): effects for j, effects in enumerate(self.effects)}
-
-    @classmethod
-    def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
-        """Rebuild from `state`."""
-        return cls(tuple(np.asarray(arrays[str(j)], np.float64) for j in range(content["columns"])))
 
 
 def crossfit_levels(rows: LearningRows) -> CrossFitted:

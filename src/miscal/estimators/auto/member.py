@@ -7,9 +7,9 @@ lines in :mod:`miscal.estimators.auto.portfolio`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,6 @@ from miscal.estimators.auto.readout import LocalReadout
 from miscal.estimators.auto.settings import AUTO
 
 Array = NDArray[np.floating]
-State = tuple[dict[str, Any], dict[str, np.ndarray]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,23 +105,12 @@ class LearningRows:
         return None if self.weight is None else self.weight[rows]
 
 
-class Member(Protocol):
-    """A fitted score."""
-
-    kind: ClassVar[str]
+class Member:
+    """A fitted score: a dataclass, whose fields are what is saved of it."""
 
     def shift(self, at: Query) -> NDArray[np.float64]:
         """Return the logit shift of rows over ``at.offset``, (n,); positive raises the confidence."""
-        ...
-
-    def state(self) -> State:
-        """Return everything learned: JSON values, and arrays."""
-        ...
-
-    @classmethod
-    def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
-        """Rebuild a member from what :meth:`state` returned."""
-        ...
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from miscal.base.folders import under, with_prefix
-from miscal.calibration.calibrators import CALIBRATORS, Calibrator, logit
+from miscal.base.folders import State, fields_of
+from miscal.calibration.calibrators import Calibrator, logit
 from miscal.estimators.auto.distances import Placed, Support
 from miscal.estimators.auto.geometry import LOCAL
 from miscal.estimators.auto.inputs import Scaler, ScoreInputs
 from miscal.estimators.auto.kernels import KernelMember
-from miscal.estimators.auto.member import Query, State
+from miscal.estimators.auto.member import Query
 from miscal.estimators.auto.portfolio import Portfolio
 from miscal.estimators.auto.readout import LocalShift
 from miscal.estimators.auto.settings import AUTO
@@ -68,7 +67,7 @@ class ScoreCandidate:
     proxy: float
     weight: float | None
     chosen: bool
-    settings: dict
+    settings: dict[str, Any]
 
     def as_row(self) -> dict[str, Any]:
         """Return the row for a table, its settings as columns of their own."""
@@ -103,17 +102,6 @@ class Placement:
         """Put a score, of unit size, before the leading components, (n, 1 + q)."""
         leading = inputs.components[:, : AUTO.leading_components]
         return np.concatenate([(score / self.scale)[:, None].astype(np.float32), leading], 1)
-
-    def state(self) -> State:
-        """Scale, and the score where there is one."""
-        content, arrays = (None, {}) if self.score is None else self.score.state()
-        return {"scale": self.scale, "score": content}, arrays
-
-    @classmethod
-    def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
-        """Rebuild from `state`."""
-        score = None if content["score"] is None else KernelMember.from_state(content["score"], arrays)
-        return cls(score, content["scale"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,37 +235,5 @@ class AutoModel:
         return np.where(supported, expit(at.offset + self.portfolio.shift(at)), base)
 
     def state(self) -> State:
-        """Return everything learned: JSON values, and arrays."""
-        content: dict[str, Any] = {
-            "global_map": self.global_map.name,
-            "reach": self.support.reach,
-            "evidence": asdict(self.evidence),
-            "candidates": [asdict(c) for c in self.candidates],
-        }
-        arrays = {"landmarks": self.support.landmarks}
-        arrays |= with_prefix("global_map", self.global_map.state()) | with_prefix("scaler", self.scaler.state())
-        # a saved model corrects, and tests nothing
-        portfolio = self.portfolio if self.structure else None
-        parts = {"place": self.place, "local": self.local, "portfolio": portfolio}
-        for name, part in parts.items():
-            content[name], held = (None, {}) if part is None else part.state()
-            arrays |= with_prefix(name, held)
-        return content, arrays
-
-    @classmethod
-    def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
-        """Rebuild from what :meth:`state` returned."""
-
-        def part(kind, name: str):
-            return None if content[name] is None else kind.from_state(content[name], under(name, arrays))
-
-        return cls(
-            global_map=CALIBRATORS[content["global_map"]].from_state(under("global_map", arrays)),
-            scaler=Scaler.from_state(under("scaler", arrays)),
-            place=part(Placement, "place"),
-            local=part(LocalShift, "local"),
-            portfolio=part(Portfolio, "portfolio"),
-            support=Support(arrays["landmarks"], float(content["reach"])),
-            candidates=tuple(ScoreCandidate(**c) for c in content["candidates"]),
-            evidence=StructureEvidence(**content["evidence"]),
-        )
+        """Take it apart; a saved model corrects, and tests nothing."""
+        return fields_of(self if self.structure else replace(self, portfolio=None))

@@ -5,7 +5,7 @@
                                    +------------ local shift ---+
 
 While the scores are fitted their shifts are out of fold; afterwards they are told for new rows. Both go through
-:func:`weighted`. A new score is one module, with its lines in ``FIRST`` and ``MEMBERS``.
+:func:`weighted`. A new score is one module, with its line in ``FIRST``.
 """
 
 from __future__ import annotations
@@ -13,15 +13,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from miscal.base.folders import under, with_prefix
 from miscal.estimators.auto import clusters, few_columns, kernels, levels, sparse_effects, trees
-from miscal.estimators.auto.geometry import LOCAL, LocalMember, worth_adding
-from miscal.estimators.auto.member import CrossFitted, Fit, LearningRows, Member, Query, State
+from miscal.estimators.auto.geometry import LOCAL, worth_adding
+from miscal.estimators.auto.member import CrossFitted, Fit, LearningRows, Member, Query
 from miscal.estimators.auto.settings import AUTO
 
 Array = NDArray[np.floating]
@@ -37,20 +35,6 @@ FIRST: tuple[Callable[[LearningRows], dict[str, Fit]], ...] = (
 
 EARNING = frozenset({few_columns.NAME})
 """Scores that have no weight in the first stack but what they earn: most inputs have nothing for them to find."""
-
-MEMBERS: dict[str, type[Member]] = {
-    one.kind: one
-    for one in (
-        kernels.KernelMember,
-        trees.TreeMember,
-        clusters.ClusterMember,
-        levels.LevelMember,
-        sparse_effects.SparseMember,
-        few_columns.FewColumnsMember,
-        LocalMember,
-    )
-}
-"""What scores leave, by the name that it has in saved fields."""
 
 FIRST_STACK = "first stack"
 """Name of the first stack among the parts of the last one."""
@@ -144,32 +128,3 @@ class Portfolio:
             total = total + self.weights[FIRST_STACK] * first
             at = replace(at, first=first / self.first_scale)
         return total + sum(self.weights[name] * member.shift(at) for name, member in later.items())
-
-    def state(self) -> State:
-        """Return weights, and the members by name."""
-        content: dict[str, Any] = {
-            "first_weights": self.first_weights,
-            "first_scale": self.first_scale,
-            "weights": self.weights,
-        }
-        arrays: dict[str, np.ndarray] = {}
-        for stage in ("first", "later"):
-            content[stage] = []
-            for place, (name, member) in enumerate(getattr(self, stage).items()):
-                values, held = member.state()
-                content[stage].append({"name": name, "kind": member.kind, "content": values})
-                arrays |= with_prefix(f"{stage}{place}", held)
-        return content, arrays
-
-    @classmethod
-    def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
-        """Rebuild from what :meth:`state` returned."""
-
-        def members(stage: str) -> dict[str, Member]:
-            return {
-                one["name"]: MEMBERS[one["kind"]].from_state(one["content"], under(f"{stage}{place}", arrays))
-                for place, one in enumerate(content[stage])
-            }
-
-        numbers = {name: content[name] for name in ("first_weights", "first_scale", "weights")}
-        return cls(first=members("first"), later=members("later"), **numbers)

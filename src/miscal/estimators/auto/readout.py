@@ -11,18 +11,16 @@ so it stays in range by itself and one D serves inputs of every confidence. The 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.polynomial.chebyshev import chebpts1, chebvander
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from miscal.estimators.auto.settings import AUTO
-from miscal.estimators.kernel import exponent_factors, weights_from_factors
+from miscal.estimators.kernel import exponent_factors, newton_shifts, weights_from_factors
 
 Array = NDArray[np.floating]
 
@@ -77,16 +75,6 @@ class LocalShift:
     outcome: NDArray[np.float32]
     weight: NDArray[np.float32]
     rows: NDArray[np.int64]
-
-    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Return the ridge, and arrays."""
-        arrays = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {"ridge": arrays.pop("ridge")}, arrays
-
-    @classmethod
-    def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
-        """Rebuild from :meth:`state`."""
-        return cls(ridge=content["ridge"], **arrays)
 
     def coordinates(self, x: Array) -> NDArray[np.float32]:
         """Place inputs in the learned geometry, (n, k)."""
@@ -162,13 +150,7 @@ class _Reader:
         # steps then cost a few dozen operations a query, and not a pass over the bank
         sums, squares = self._sums(z - self.centre, squared=errors)
         table, right, mass = sums[:, :-2], sums[:, -2], sums[:, -1]
-        D = np.zeros(len(z))
-        for _ in range(AUTO.newton_steps):
-            p = expit(self.nodes + D[:, None])
-            v = p * (1 - p)
-            curvature = np.vecdot(table, v) + self.ridge
-            step = (right - np.vecdot(table, p) - self.ridge * D) / curvature
-            D = D + np.clip(step, -AUTO.newton_limit, AUTO.newton_limit)
+        D, v, curvature = newton_shifts(table, right, self.nodes, self.ridge, AUTO.newton_steps, AUTO.newton_limit)
         if not errors:
             return LocalReadout(D, mass, None)
         # sandwich: the standard deviation of sum K (y - p), over the curvature; rounding can leave it below 0

@@ -11,17 +11,17 @@ for each term in turn; the pairs of columns are those that gain most once single
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, ClassVar, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, ndtri
 
 from miscal.estimators.auto.levels import level_sums, of_levels
-from miscal.estimators.auto.member import CrossFitted, Fit, LearningRows, Query, State
+from miscal.estimators.auto.member import CrossFitted, Fit, LearningRows, Member, Query
 from miscal.estimators.auto.settings import AUTO
 from miscal.estimators.shifts import LEVEL, RIDGE, fit_shifts
 
@@ -245,7 +245,7 @@ class _Backfitting:
 
 
 @dataclass(frozen=True, eq=False)
-class SparseMember:
+class SparseMember(Member):
     """Shifts and slopes of the groups that stand out.
 
     Attributes
@@ -256,27 +256,12 @@ class SparseMember:
         Log-odds; positive raises the confidence, or steepens it.
     """
 
-    kind: ClassVar[str] = "sparse effects"
-
     sizes: tuple[int, ...]
     effects: Effects
 
     def shift(self, at: Query) -> NDArray[np.float64]:
         """Logit shift of rows over the offset, (n,); positive raises the confidence."""
         return told_effects(self.effects, at.inputs.codes, self.sizes, at.inputs.level)
-
-    def state(self) -> State:
-        """Sizes, terms, and the effects by their place."""
-        terms = [{"columns": list(term.columns), "slope": term.slope} for term in self.effects]
-        arrays = {str(place): effects for place, effects in enumerate(self.effects.values())}
-        return {"sizes": list(self.sizes), "terms": terms}, arrays
-
-    @classmethod
-    def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
-        """Rebuild from `state`."""
-        terms = [Term(tuple(one["columns"]), one["slope"]) for one in content["terms"]]
-        effects = {term: np.asarray(arrays[str(place)], np.float64) for place, term in enumerate(terms)}
-        return cls(tuple(content["sizes"]), effects)
 
 
 def told_effects(effects: Effects, codes: Codes, sizes: Sequence[int], level: Array) -> NDArray[np.float64]:
@@ -325,7 +310,7 @@ def settle_pairs(rows: LearningRows, member: SparseMember, shift: Array) -> Spar
     settled: Effects = {term: np.zeros(len(member.effects[term])) for term, _ in found}
     if found:
         start = learned.start + shift
-        sizes, _ = fit_shifts(np.array(inside), learned.correct, start, learned.count, unit, np.array(ridge))
+        sizes, _ = fit_shifts(np.array(inside), learned.correct, start, learned.count, np.array(ridge), unit)
         for (term, place), size in zip(found, sizes, strict=True):
             settled[term][place] = size
     return SparseMember(member.sizes, settled)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from miscal.base.errors import InternalError
 from miscal.base.threads import without_warning
 from miscal.estimators.auto.inputs import ScoreInputs
 from miscal.estimators.auto.levels import LevelStatistics, level_columns
-from miscal.estimators.auto.member import CrossFitted, Fit, LearningRows, Query, State
+from miscal.estimators.auto.member import CrossFitted, Fit, LearningRows, Member, Query
 from miscal.estimators.auto.ridge import BestOfPath, negative_log_likelihood
 from miscal.estimators.auto.settings import AUTO
 
@@ -136,12 +136,12 @@ def _complete(tree: dict[str, list]) -> tuple[list[int], list[float], list[float
 
 
 @dataclass(frozen=True)
-class TreeMember:
-    """A fitted boosted score, kept as LightGBM's text form (no pickle).
+class TreeMember(Member):
+    """A fitted boosted score: LightGBM's predictor, for so few leaves no faster, takes a second to import.
 
     Attributes
     ----------
-    text : str
+    forest : Forest
     levels : tuple of ndarray of shape (size,), float64
         What stands for each level of the columns that have levels.
     of : {"all", "table", "numbers"}
@@ -150,9 +150,7 @@ class TreeMember:
         Whether it starts from the log-odds of the confidence itself, not from those of the global map.
     """
 
-    kind: ClassVar[str] = "trees"
-
-    text: str
+    forest: Forest
     levels: tuple[NDArray[np.float64], ...] = ()
     of: str = ALL
     from_raw: bool = False
@@ -161,23 +159,6 @@ class TreeMember:
         """Logit shift of rows over the offset, (n,); positive raises the confidence."""
         shift = self.forest(_with_levels(tree_columns(at.inputs, self.of), self.levels, at.inputs.codes))
         return shift + at.start(self.from_raw) - at.offset
-
-    @cached_property
-    def forest(self) -> Forest:
-        """The trees as arrays: LightGBM's predictor, for so few leaves no faster, takes a second to import."""
-        return Forest.of(self.text)
-
-    def state(self) -> State:
-        """Return the text as bytes, and what stands for levels."""
-        levels = {f"level{j}": one for j, one in enumerate(self.levels)}
-        content = {"levels": len(self.levels), "of": self.of, "from_raw": self.from_raw}
-        return content, {"text": np.frombuffer(self.text.encode(), np.uint8)} | levels
-
-    @classmethod
-    def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
-        """Rebuild from `state`."""
-        levels = tuple(arrays[f"level{j}"] for j in range(content["levels"]))
-        return cls(arrays["text"].tobytes().decode(), levels, content["of"], content["from_raw"])
 
 
 def crossfit_trees(rows: LearningRows, of: str = ALL, *, from_raw: bool = False) -> CrossFitted:
@@ -204,7 +185,7 @@ def crossfit_trees(rows: LearningRows, of: str = ALL, *, from_raw: bool = False)
     rounds, shift = path.best
     final = _Boosting(settings, seen.learned(), np.arange(len(rows)))
     final.grow(rounds, told[0][:0])
-    member = TreeMember(final.booster.model_to_string(), seen.levels, of, from_raw)
+    member = TreeMember(Forest.of(final.booster.model_to_string()), seen.levels, of, from_raw)
     return CrossFitted(member, start - rows.at.offset + shift, {"rounds": rounds})
 
 

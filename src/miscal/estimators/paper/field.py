@@ -17,19 +17,19 @@ import numpy as np
 import torch
 
 from miscal.base.errors import InputError
-from miscal.base.folders import under, with_prefix
+from miscal.base.folders import built_of_fields
 from miscal.base.folds import named_units
 from miscal.base.precision import LARGEST_SINGLE, merged_columns
 from miscal.base.threads import one_thread
-from miscal.calibration.calibrators import CALIBRATORS
 from miscal.calibration.global_map import held_out_global_map
 from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples
-from miscal.estimators.estimate import Correction, FieldEstimate
+from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.kernel import nearest
 from miscal.estimators.paper.grid import LAMBDAS, SIGMAS, check_grid, search
 from miscal.estimators.paper.phi import MAX_EPOCHS, PATIENCE, Representation, TrainingData, device_of
 from miscal.estimators.paper.readout import Readout, choose_alpha, range_aware
+from miscal.estimators.registry import Estimator
 
 BANK_SIZE = 20_000
 """Most training rows in the bank, a uniform sample."""
@@ -38,7 +38,7 @@ MIN_TRAIN, MIN_VAL = 20, 2
 """Fewest rows to train on, the mass a row should have, and to choose by."""
 
 
-class PaperField:
+class PaperField(Estimator):
     """The miscalibration field by the paper's method.
 
     Parameters
@@ -79,7 +79,7 @@ class PaperField:
     device_ : str
         "cpu" or "cuda": where phi is trained, and rows are placed by it.
     proxies_ : tuple of float
-        Validation proxy after each epoch of the chosen setting; empty of a field read back from disk.
+        Validation proxy after each epoch of the chosen setting.
     structure_ : bool
         True: the method has no test of structure and always claims some.
     global_map_ : Calibrator
@@ -103,11 +103,19 @@ class PaperField:
     folds_keep_choices: ClassVar[bool] = True
     chooses_on_validation: ClassVar[bool] = True
     sees_columns: ClassVar[bool] = False
-    learns_places: ClassVar[bool] = True
-    # torch draws from one stream for all threads
-    most_rows_in_threads: ClassVar[int] = 0
+    # torch draws from one stream for all threads: none of several fits runs in one (`most_rows_in_threads` is 0)
     structure_: ClassVar[bool] = True
     proxies_: tuple[float, ...] = ()
+    sigma_: float
+    penalty_: float
+    epoch_: int
+    alpha_: float
+    readout: Readout
+    phi_: Representation
+    bank_rows_: np.ndarray
+    bank_coordinates_: np.ndarray
+    bank_residual_: np.ndarray
+    bank_weight_: np.ndarray
 
     def __init__(
         self,
@@ -133,7 +141,8 @@ class PaperField:
         self.sigmas, self.lambdas = sigmas, lambdas
         self.max_epochs, self.patience, self.bank_size = max_epochs, patience, bank_size
         self.readout = Readout(neighbours, min_mass)
-        self.stop_hopeless, self.random_state, self.n_jobs = stop_hopeless, random_state, n_jobs
+        super().__init__(random_state=random_state, n_jobs=n_jobs)
+        self.stop_hopeless = stop_hopeless
         # here, so that a missing GPU is told before any work is done
         self.device_ = device_of(device).type
 
@@ -163,10 +172,6 @@ class PaperField:
     def settings_(self) -> dict[str, Any]:
         """What was chosen, as JSON values."""
         return {"sigma": self.sigma_, "lambda": self.penalty_, "epoch": self.epoch_, "alpha": self.alpha_}
-
-    def share_inputs(self, rows: Triples) -> PaperField:
-        """Return self: fits share nothing."""
-        return self
 
     def for_folds(self) -> PaperField:
         """Return the estimator of a fold: with the chosen sigma, lambda and number of epochs once there are any."""
@@ -205,11 +210,6 @@ class PaperField:
             local=local,
         )
 
-    def correct(self, X: np.ndarray, confidence: np.ndarray) -> Correction:
-        """Correct confidences; the kernel is all there is, so nothing is left out."""
-        found = self.estimate(X, confidence)
-        return Correction(found.delta, found.corrected, found.supported, found.mass, found.local)
-
     def delta(self, X: np.ndarray, confidence: np.ndarray | None) -> np.ndarray:
         """Estimate delta alone, float64 (n,); without confidences by equation 2, far off the mean residual."""
         if confidence is not None:
@@ -233,39 +233,13 @@ class PaperField:
         index, distance = nearest(self._embed(X), self.bank_coordinates_, n)
         return self.bank_rows_[index], np.exp(-np.square(distance.astype(np.float64) / self.sigma_))
 
-    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Return everything learned: JSON values, and arrays."""
-        content = {
-            "sizes": list(self.phi_.sizes),
-            "sigma": self.sigma_,
-            "lambda": self.penalty_,
-            "epoch": self.epoch_,
-            "alpha": self.alpha_,
-            "neighbours": self.readout.neighbours,
-            "min_mass": self.readout.min_mass,
-            "selection": self.selection_,
-            "global_map": self.global_map_.name,
-        }
-        arrays = with_prefix("phi", {name: value.numpy() for name, value in self.phi_.state_dict().items()})
-        arrays |= with_prefix("global_map", self.global_map_.state())
-        return content, arrays | {name: getattr(self, f"{name}_") for name in _BANK}
-
     @classmethod
     def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> PaperField:
-        """Rebuild a fitted field from what :meth:`state` returned."""
+        """Put a fitted field together again."""
+        field = built_of_fields(cls, content, arrays)
         # corrections are read where no GPU may be, and should be the same there
-        self = cls(neighbours=content["neighbours"], min_mass=content["min_mass"], device="cpu")
-        self.phi_ = Representation(tuple(content["sizes"]))
-        self.phi_.load_state_dict(
-            {name: torch.tensor(value) for name, value in under("phi", arrays).items()}, strict=True
-        )
-        self.sigma_, self.penalty_ = float(content["sigma"]), float(content["lambda"])
-        self.epoch_, self.alpha_ = int(content["epoch"]), float(content["alpha"])
-        self.selection_ = list(content["selection"])
-        self.global_map_ = CALIBRATORS[content["global_map"]].from_state(under("global_map", arrays))
-        for name in _BANK:
-            setattr(self, f"{name}_", np.array(arrays[name]))
-        return self
+        field.device_ = "cpu"
+        return field
 
     def _keep_choice(self, data: TrainingData, seed: int) -> None:
         found = search(
@@ -317,9 +291,6 @@ class PaperField:
             near = X if not len(X) or np.abs(X).max() <= LARGEST_SINGLE else np.clip(X, -LARGEST_SINGLE, LARGEST_SINGLE)
             rows = torch.from_numpy(np.require(near, np.float32, requirements="W"))
             return self.phi_.on(self.device_).embed(rows).cpu().numpy()
-
-
-_BANK = ("bank_rows", "bank_coordinates", "bank_residual", "bank_weight")
 
 
 def _single(X: np.ndarray) -> np.ndarray:

@@ -13,14 +13,16 @@ differentiation would store and walk. Inputs are taken as they are; the paper do
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from miscal.base.errors import InputError, argument
+from miscal.base.folders import State
 from miscal.base.threads import without_warning
 from miscal.estimators.kernel import DOUBLE_BEYOND, EXPONENT_FLOOR, exponent_factors, smooth, weights_from_factors
 from miscal.estimators.registry import check_device
@@ -173,6 +175,17 @@ class Representation(nn.Module):
         """Return phi on a device: itself where it is there already, else a copy."""
         here = self.first.weight.device.type == torch.device(device).type
         return self if here else copy.deepcopy(self).to(device)
+
+    def state(self) -> State:
+        """Return widths and weights."""
+        return {"sizes": list(self.sizes)}, {name: value.numpy() for name, value in self.state_dict().items()}
+
+    @classmethod
+    def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Representation:
+        """Rebuild phi from its state."""
+        phi = cls(tuple(content["sizes"]))
+        phi.load_state_dict({name: torch.tensor(value) for name, value in arrays.items()}, strict=True)
+        return phi
 
     @torch.no_grad()
     def _draw(self, rng: np.random.Generator) -> None:

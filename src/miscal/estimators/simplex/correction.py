@@ -14,7 +14,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -24,25 +24,21 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax
 
 from miscal.base.errors import InputError
-from miscal.base.folders import under, with_prefix
 from miscal.base.folds import assign_folds, named_units
 from miscal.calibration.global_map import STANDARD_ERRORS, paired_gain
 from miscal.calibration.simplex_maps import (
-    SIMPLEX_MAPS,
     SimplexMap,
     class_log_losses,
     crossfit_simplex_map,
     log_probabilities,
 )
 from miscal.data.triples import InputLayout
-from miscal.estimators.auto.member import CrossFitted, State
+from miscal.estimators.auto.member import CrossFitted
 from miscal.estimators.simplex.shifts import (
     ClassRows,
+    ClassShift,
     Floats,
     Ints,
-    LinearShift,
-    Shift,
-    TreeShift,
     crossfit_linear,
     crossfit_trees,
 )
@@ -55,8 +51,6 @@ _FOLDS, _FOLDS_OF_MANY, _MANY_ROWS = 5, 3, 20_000
 _MOST_TREE_VALUES = 300_000
 """Rows times classes up to which trees are tried: each round grows a tree for every class."""
 
-_SHIFTS: dict[str, type[Shift]] = {one.kind: one for one in (LinearShift, TreeShift)}
-
 _STREAM = 23
 
 
@@ -67,7 +61,7 @@ class SimplexCorrection:
     Attributes
     ----------
     global_map : SimplexMap
-    members : tuple of (float, Shift)
+    members : tuple of (float, ClassShift)
         Shifts that are added to the log-probabilities, with their weights; empty where the global map is all.
     chosen : str
         The way chosen, or ``"global map"``.
@@ -82,7 +76,7 @@ class SimplexCorrection:
     """
 
     global_map: SimplexMap
-    members: tuple[tuple[float, Shift], ...]
+    members: tuple[tuple[float, ClassShift], ...]
     chosen: str
     gain: float
     error: float
@@ -111,31 +105,6 @@ class SimplexCorrection:
         shift = sum(weight * member.at(X, base, raw) for weight, member in self.members)
         found = np.exp(log_softmax(base + self.taken_back * (raw - base) + shift, axis=1))
         return found / found.sum(axis=1, keepdims=True)
-
-    def state(self) -> State:
-        """Return everything learned: JSON values, and arrays."""
-        content: dict[str, Any] = {
-            "global_map": self.global_map.name, "members": [], "chosen": self.chosen, "gain": self.gain,
-            "error": self.error, "losses": self.losses, "settings": self.settings, "taken_back": self.taken_back,
-        }  # fmt: skip
-        arrays = with_prefix("global_map", self.global_map.state())
-        for place, (weight, member) in enumerate(self.members):
-            held, tensors = member.state()
-            content["members"].append({"kind": member.kind, "weight": weight, "content": held})
-            arrays |= with_prefix(f"member{place}", tensors)
-        return content, arrays
-
-    @classmethod
-    def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
-        """Rebuild a fitted correction from what :meth:`state` returned."""
-        members = tuple(
-            (float(one["weight"]), _SHIFTS[one["kind"]].from_state(one["content"], under(f"member{place}", arrays)))
-            for place, one in enumerate(content["members"])
-        )
-        return cls(
-            SIMPLEX_MAPS[content["global_map"]].from_state(under("global_map", arrays)), members,
-            *(content[name] for name in ("chosen", "gain", "error", "losses", "settings", "taken_back")),
-        )  # fmt: skip
 
 
 def fit_simplex(

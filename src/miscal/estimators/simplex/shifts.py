@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from scipy.special import log_softmax
 from miscal.base.arrays import leading_eigenvectors, oriented
 from miscal.calibration.simplex_maps import class_log_losses, softmax_path
 from miscal.data.triples import InputLayout
-from miscal.estimators.auto.member import CrossFitted, State
+from miscal.estimators.auto.member import CrossFitted
 from miscal.estimators.auto.trees import written_trees
 
 Floats = NDArray[np.float64]
@@ -68,32 +68,15 @@ class ClassRows:
         return self.X[:, : self.layout.places + self.layout.numbers]
 
 
-class Shift(Protocol):
-    """A fitted way.
-
-    Attributes
-    ----------
-    kind : str
-        Which way it is, in a saved correction.
-    """
-
-    kind: ClassVar[str]
+class ClassShift:
+    """A fitted way: a dataclass, whose fields are what is saved of it."""
 
     def at(self, X: NDArray, base: Floats, raw: Floats) -> Floats:
         """Shift of the log-probabilities of rows, (n, K), before they are normalised again.
 
         `base` are those by the global map, (n, K), and `raw` those that were given.
         """
-        ...
-
-    def state(self) -> State:
-        """Return everything learned."""
-        ...
-
-    @classmethod
-    def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
-        """Rebuild a fitted way from what :meth:`state` returned."""
-        ...
+        raise NotImplementedError
 
 
 _MOST_DIRECTIONS = 64
@@ -104,7 +87,7 @@ _MOST_CONFUSED = 30
 
 
 @dataclass(frozen=True, eq=False)
-class LinearShift:
+class LinearShift(ClassShift):
     """A softmax regression on standardised inputs, or their leading directions, and on which class is the likeliest.
 
     Attributes
@@ -117,8 +100,6 @@ class LinearShift:
     coefficients : (1 + p, K) float64, or (1 + p + K, K) of up to 30 classes
     """
 
-    kind: ClassVar[str] = "linear"
-
     n_numbers: int
     centre: Floats
     scale: Floats
@@ -128,20 +109,7 @@ class LinearShift:
     def at(self, X: NDArray, base: Floats, raw: Floats) -> Floats:
         """Shift of each class, (n, K)."""
         x = (np.asarray(X[:, : self.n_numbers], dtype=np.float64) - self.centre) / self.scale
-        design = _design(x if self.directions is None else x @ self.directions, raw)
-        # models saved before the likeliest class was seen have no coefficients for it
-        return design[:, : len(self.coefficients)] @ self.coefficients
-
-    def state(self) -> State:
-        """Return the number of columns, and the arrays."""
-        arrays = {"centre": self.centre, "scale": self.scale, "coefficients": self.coefficients}
-        turned = {} if self.directions is None else {"directions": self.directions}
-        return {"n_numbers": self.n_numbers}, arrays | turned
-
-    @classmethod
-    def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
-        """Rebuild from `state`."""
-        return cls(int(content["n_numbers"]), **{"directions": None, **arrays})
+        return _design(x if self.directions is None else x @ self.directions, raw) @ self.coefficients
 
 
 def crossfit_linear(rows: ClassRows) -> CrossFitted:
@@ -229,7 +197,7 @@ _VALUES = 1 << 19
 
 
 @dataclass(frozen=True, eq=False)
-class TreeShift:
+class TreeShift(ClassShift):
     """Boosted trees of at most eight leaves as arrays: T trees, those of each class K places apart.
 
     A row's leaf is found without walking down the tree (Lucchese et al., QuickScorer, SIGIR 2015): every split that
@@ -247,8 +215,6 @@ class TreeShift:
     value : (T, 8) float64
         Of the leaves from left to right.
     """
-
-    kind: ClassVar[str] = "trees"
 
     n_classes: int
     feature: NDArray[np.int64]
@@ -286,16 +252,6 @@ class TreeShift:
             goes_left = columns[feature[:, split]] <= threshold[:, split, None]
             left &= np.where(goes_left, np.uint8((1 << _LEAVES) - 1), remaining[:, split, None])
         return np.take_along_axis(value, _LOWEST[left], axis=1).sum(axis=0)
-
-    def state(self) -> State:
-        """Return the number of classes, and the arrays."""
-        arrays = dict(vars(self))
-        return {"n_classes": arrays.pop("n_classes")}, arrays
-
-    @classmethod
-    def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
-        """Rebuild from `state`."""
-        return cls(int(content["n_classes"]), **arrays)
 
 
 def _arrays(tree: Mapping[str, list]) -> tuple[list[int], list[float], list[int], list[float]]:

@@ -26,6 +26,7 @@ from miscal.calibration.survey_design import average
 from miscal.data.counting import Cut, Member
 from miscal.data.relations import DATE, NUMBER, TEXT
 from miscal.discovery.run import RunContent
+from miscal.estimators.shifts import RIDGE, fit_shifts
 from miscal.findings.conditions.column_kinds import Levels, Missing, Period, Span, Trend, Value
 from miscal.findings.conditions.condition import Condition, Frame, frame_of_rows, seconds
 from miscal.findings.conditions.other_kinds import AnyOf, Both, NoneOf
@@ -34,9 +35,7 @@ from miscal.findings.ledger.blocks import Split
 MAPS = ("identity", "platt", "isotonic")
 """The simplest first."""
 FOLDS = 5
-_RIDGE = 1.0
-"""Precision of a shift before its rows are looked at, as of the readable estimator."""
-_KNOTS, _STEPS = 20, 30
+_KNOTS = 20
 
 
 class ScanMap(Part):
@@ -204,7 +203,7 @@ def _fitted(name: str, f: np.ndarray, y: np.ndarray, mass: np.ndarray, shifted: 
     found = _fitted_map(name, f, y, mass)
     odds = logit(found.apply(f))
     fewer = np.array([one.fewer for one in shifted])
-    sizes, errors = _newton(_columns(shifted, len(f)), y, odds, mass, _RIDGE * fewer)
+    sizes, errors = fit_shifts(_columns(shifted, len(f)), y, odds, mass, RIDGE * fewer)
     return _Fit(found, sizes, errors * np.sqrt(fewer))
 
 
@@ -212,7 +211,7 @@ def _fitted_map(name: str, f: np.ndarray, y: np.ndarray, mass: np.ndarray) -> Sc
     if name == "identity":
         return ScanMap(name=name)
     if name == "platt":
-        line, _ = _newton(np.array([logit(f), np.ones(len(f))]), y, np.zeros(len(f)), mass, np.full(2, 1e-9))
+        line, _ = fit_shifts(np.array([logit(f), np.ones(len(f))]), y, np.zeros(len(f)), mass, np.full(2, 1e-9))
         return ScanMap(name=name, slope=float(line[0]), intercept=float(line[1]))
     knots, values = _isotonic(f, y, mass)
     return ScanMap(name=name, knots=tuple(knots.tolist()), values=tuple(values.tolist()))
@@ -233,23 +232,6 @@ def _isotonic(f: np.ndarray, y: np.ndarray, mass: np.ndarray) -> tuple[np.ndarra
     knots = np.bincount(block, sure) / np.bincount(block, weight)
     kept = np.diff(knots, prepend=-1.0) > 0
     return knots[kept], found.x[found.blocks[:-1]][kept]
-
-
-def _newton(
-    matrix: np.ndarray, y: np.ndarray, odds: np.ndarray, mass: np.ndarray, ridge: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Fit sizes of columns (k, n) together, each of a precision before; with their standard errors."""
-    size = np.zeros(len(matrix))
-    if not len(matrix):
-        return size, size
-    for _ in range(_STEPS):
-        p = expit(odds + size @ matrix)
-        bend = (matrix * (mass * p * (1 - p))) @ matrix.T + np.diag(ridge)
-        step = np.linalg.solve(bend, matrix @ (mass * (y - p)) - ridge * size)
-        size = size + np.clip(step, -2.0, 2.0)
-        if np.abs(step).max() < 1e-12:
-            break
-    return size, np.sqrt(np.diag(np.linalg.inv(bend)))
 
 
 @dataclass(frozen=True)

@@ -219,11 +219,16 @@ def as_sql(correction: ScanCorrection, probability: str, dialect: Dialect = "ans
     """Return the corrected probability as one expression over the columns."""
     sql = writer_of(dialect)
     f = sql.as_number(probability)
-    base, odds = _mapped(correction.map, f)
-    unknown = f"CASE WHEN {f} IS NULL OR {f} < 0 OR {f} > 1 THEN NULL"
-    if not correction.shifts:
+    return expression(f, correction.map, [_shift(one, sql) for one in correction.shifts])
+
+
+def expression(f: str, found: ScanMap, shifts: Sequence[str], never: Sequence[str] = ()) -> str:
+    """Write a map of a probability and shifts of its log-odds as one expression; NULL where any of `never` holds."""
+    base, odds = _mapped(found, f)
+    unknown = f"CASE WHEN {' OR '.join([f'{f} IS NULL', f'{f} < 0', f'{f} > 1', *never])} THEN NULL"
+    if not shifts:
         return f"{unknown} ELSE {base} END"
-    shift = f"({' + '.join(_shift(one, sql) for one in correction.shifts)})"
+    shift = f"({' + '.join(shifts)})"
     return f"{unknown} WHEN {shift} = 0 THEN {base} ELSE {sigmoid(f'({odds}) + {shift}')} END"
 
 

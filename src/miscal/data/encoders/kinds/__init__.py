@@ -6,7 +6,7 @@ the class in ``KINDS``: the first whose `reads` holds takes a column.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, ClassVar, Protocol, Self
 
 import numpy as np
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class ColumnKind(Protocol):
     """A column of a table as numbers, fitted to the rows learned from.
 
-    `type` names the class in a saved model. Blanks are values like others where the rows learned from have any.
+    Blanks are values like others where the rows learned from have any.
     """
 
     type: ClassVar[str]
@@ -74,15 +74,6 @@ class ColumnKind(Protocol):
 
     def values(self, numbers: np.ndarray, codes: np.ndarray) -> np.ndarray:
         """Return the column again from what :meth:`numbers` and :meth:`codes` made of it, (n,)."""
-        ...
-
-    def state(self) -> dict[str, Any]:
-        """Return the saved form, with `type`."""
-        ...
-
-    @classmethod
-    def from_state(cls, column: str, state: dict[str, Any]) -> Self:
-        """Rebuild from the saved form; raises ValueError, KeyError or TypeError for what `state` never returns."""
         ...
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
@@ -83,6 +83,10 @@ class CategoryColumn:
     blank: bool = False
     usual: str | None = None
 
+    def __post_init__(self) -> None:
+        if self.usual is not None and self.usual not in self.categories:
+            raise ValueError(f"the usual category of {self.column!r} is none of its categories")
+
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the columns of :meth:`numbers`."""
@@ -136,21 +140,6 @@ class CategoryColumn:
     def values(self, numbers: np.ndarray, codes: np.ndarray) -> np.ndarray:
         """Return the categories, None where blank, "(other)" where not seen by `fit`."""
         return np.array([*self.categories, None, OTHER], dtype=object)[np.maximum(codes[:, 0], -1)]
-
-    def state(self) -> dict[str, Any]:
-        """Return the saved form."""
-        return {"type": self.type, "categories": list(self.categories), "blank": self.blank, "usual": self.usual}
-
-    @classmethod
-    def from_state(cls, column: str, state: dict[str, Any]) -> Self:
-        """Rebuild from the saved form."""
-        categories = state["categories"]
-        if not isinstance(categories, list) or not all(isinstance(one, str) for one in categories):
-            raise ValueError(f"the categories of {column!r} must be texts")
-        usual = state["usual"]
-        if usual is not None and usual not in categories:
-            raise ValueError(f"the usual category of {column!r} is none of its categories")
-        return cls(column, tuple(categories), bool(state["blank"]), usual)
 
 
 @dataclass(frozen=True)
@@ -234,15 +223,3 @@ class OrderedColumn:
     def values(self, numbers: np.ndarray, codes: np.ndarray) -> np.ndarray:
         """Return the categories, None where blank, "(other)" where not seen by `fit`."""
         return np.array([*self.categories, None, OTHER], dtype=object)[codes[:, 0]]
-
-    def state(self) -> dict[str, Any]:
-        """Return the saved form."""
-        return {"type": self.type, "categories": list(self.categories), "fill": self.fill, "blank": self.blank}
-
-    @classmethod
-    def from_state(cls, column: str, state: dict[str, Any]) -> Self:
-        """Rebuild from the saved form."""
-        categories = state["categories"]
-        if not isinstance(categories, list) or not all(isinstance(one, str) for one in categories):
-            raise ValueError(f"the categories of {column!r} must be texts")
-        return cls(column, tuple(categories), float(state["fill"]), bool(state["blank"]))

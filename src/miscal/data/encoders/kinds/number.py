@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -98,15 +98,6 @@ class NumberColumn:
     def values(self, numbers: np.ndarray, codes: np.ndarray) -> np.ndarray:
         """Return the numbers, NaN where blank."""
         return np.where(numbers[:, 1] == 1, np.nan, numbers[:, 0]) if self.blank else numbers[:, 0]
-
-    def state(self) -> dict[str, Any]:
-        """Return the saved form."""
-        return {"type": self.type, "fill": self.fill, "blank": self.blank, "edges": list(self.edges)}
-
-    @classmethod
-    def from_state(cls, column: str, state: dict[str, Any]) -> Self:
-        """Rebuild from the saved form."""
-        return cls(column, float(state["fill"]), bool(state["blank"]), tuple(map(float, state["edges"])))
 
 
 def as_numbers(series: pl.Series) -> np.ndarray:
@@ -203,17 +194,6 @@ class VectorColumn:
         """Raise: lists name nothing."""
         raise NotImplementedError
 
-    def state(self) -> dict[str, Any]:
-        """Return the saved form."""
-        return {"type": self.type, "width": self.width}
-
-    @classmethod
-    def from_state(cls, column: str, state: dict[str, Any]) -> Self:
-        """Rebuild from the saved form."""
-        if not isinstance(state["width"], int):
-            raise ValueError(f"the width of {column!r} must be a whole number")
-        return cls(column, state["width"])
-
 
 _PERIODS = {"month": 12, "weekday": 7, "hour": 24}
 """Parts of a date that come round again, and the number of values of each."""
@@ -267,7 +247,7 @@ class DateColumn:
     shown = "dates"
 
     column: str
-    parts: tuple[str, ...] = ()
+    parts: tuple[Literal["month", "weekday", "hour"], ...] = ()
     fill: float = 0.0
     blank: bool = False
 
@@ -323,17 +303,6 @@ class DateColumn:
         """Return the dates to the second, NaT where blank."""
         dates = np.round(numbers[:, 0].astype(np.float64) * _DAY).astype("datetime64[s]")
         return np.where(numbers[:, -1] == 1, np.datetime64("NaT"), dates) if self.blank else dates
-
-    def state(self) -> dict[str, Any]:
-        """Return the saved form."""
-        return {"type": self.type, "parts": list(self.parts), "fill": self.fill, "blank": self.blank}
-
-    @classmethod
-    def from_state(cls, column: str, state: dict[str, Any]) -> Self:
-        """Rebuild from the saved form."""
-        if not set(state["parts"]) <= set(_PERIODS):
-            raise ValueError(f"the parts of a date are {', '.join(_PERIODS)}; got {state['parts']}")
-        return cls(column, tuple(state["parts"]), float(state["fill"]), bool(state["blank"]))
 
 
 def _seconds(series: pl.Series) -> tuple[np.ndarray, np.ndarray]:
