@@ -38,7 +38,7 @@ from miscal.evidence.blocks import needed
 from miscal.evidence.certificates import Certificate, certificate, drift, drift_warning
 from miscal.evidence.conditional import rare_values_warning
 from miscal.evidence.judged_rows import JudgedRows, judge_rate, pass_rate
-from miscal.evidence.kernel_score import SmoothedResiduals, smoothed_residuals
+from miscal.evidence.kernel_score import smoothed_residuals
 from miscal.evidence.limits.agreement import NOTHING_CLAIMED
 from miscal.evidence.power import detectable_places
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
@@ -71,22 +71,16 @@ def claim_of(rows: FittedRows, *, seed: int) -> Certificate:
     if rows.evaluation_rows.n_units < EVIDENCE_DEFAULTS.least_units:
         return Certificate.of(NOTHING_CLAIMED, NOTHING_CLAIMED, n=len(tested), detectable=None)
     # of no field, groups alone are asked for
-    found = _smoothed(rows, seed) if estimator_class(rows.model.method).learns_places else None
-    if found is None:
+    if not estimator_class(rows.model.method).learns_places:
         return certificate(tested, random_state=seed)
+    every, places = rows.evaluation_rows, rows.triples.lasting_places
+    inputs = places if rows.evaluated.all() else places[rows.evaluated]
+    known = every.correct, every.confidence, every.expected
+    found = smoothed_residuals(inputs, *known, design=every.design, random_state=seed)
     # what the score needs to reject beside a field that says as much as chance
     level = needed(1 - EVIDENCE_DEFAULTS.field_weight, EVIDENCE_DEFAULTS.significance)
     learned = detectable_places(found, level, random_state=seed)
     return certificate(tested, p_structure=found.p_value, detectable_learned=learned, random_state=seed)
-
-
-def _smoothed(rows: FittedRows, seed: int) -> SmoothedResiduals | None:
-    """Smoothed residuals of all evaluation rows, for the kernel score."""
-    evaluated, tested = rows.evaluated, rows.evaluation_rows
-    places = rows.triples.lasting_places
-    inputs = places if evaluated.all() else places[evaluated]
-    known = tested.correct, tested.confidence, tested.expected
-    return smoothed_residuals(inputs, *known, design=tested.design, random_state=seed)
 
 
 def gated_regimes(regimes: Iterable[Regime], proof: Certificate) -> tuple[Regime, ...]:
@@ -146,7 +140,7 @@ def summarise(
     epsilon: float,
     min_rows: int,
     warnings: Sequence[str],
-    thresholds: Thresholds | None = None,
+    thresholds: Thresholds,
 ) -> Summary:
     """Measure on the evaluation rows what was estimated, and write it down.
 
@@ -155,7 +149,6 @@ def summarise(
     whose gap is measured. `warnings`: what was unusual about the rows and the split. `thresholds`: what was asked of
     decisions. The summary says nothing of a map, which is drawn later.
     """
-    thresholds = thresholds or Thresholds()
     triples, evaluated, model, tested = rows.triples, rows.evaluated, rows.model, rows.evaluation_rows
     regime = rows.regime[evaluated]
     supported, visible = rows.estimate.supported[evaluated], rows.estimate.visible[evaluated]
@@ -266,7 +259,14 @@ def _remarks(
         )
     tested, block = (rows.evaluated, None) if rows.block is None else (rows.block >= 0, rows.block[rows.block >= 0])
     rare = rare_values_warning(rows.triples.confidence[tested], block, kind=rows.triples.kind)
-    texts = [rare, *_few_count(_weights(rows), rows.triples.row[rows.evaluated])]
+    texts, weights = [rare], _weights(rows)
+    found = measurements.weight_numbers(weights)
+    if weights is not None and found is not None and found.largest >= _MUCH_WEIGHT:
+        texts.append(
+            f"a single row has {percent(found.largest)} of all weight, so that means over all {len(weights):,} rows "
+            f"are only as precise as means over {found.n_effective:,.0f} rows of equal weight: intervals and tests are "
+            f"rough. If the weight of row {rows.triples.row[rows.evaluated][weights.argmax()]} is a mistake, correct it"
+        )
     if rows.evidence == TEST:
         every, evaluated = rows.every, rows.evaluated
         found = drift(every.correct, every.confidence, evaluated, effect_of_mean(every, evaluated))
@@ -277,18 +277,6 @@ def _remarks(
 def _weights(rows: FittedRows) -> np.ndarray | None:
     """How much each evaluation row counts, as named: all alike, perhaps; None where no weights are named."""
     return None if rows.triples.weight is None else rows.triples.weight[rows.evaluated]
-
-
-def _few_count(weights: np.ndarray | None, row: np.ndarray) -> list[str]:
-    """Warn where a single row decides much of every number."""
-    found = measurements.weight_numbers(weights)
-    if weights is None or found is None or found.largest < _MUCH_WEIGHT:
-        return []
-    return [
-        f"a single row has {percent(found.largest)} of all weight, so that means over all {len(weights):,} rows are "
-        f"only as precise as means over {found.n_effective:,.0f} rows of equal weight: intervals and tests are rough. "
-        f"If the weight of row {row[weights.argmax()]} is a mistake, correct it"
-    ]
 
 
 def _data(triples: Triples) -> Data:
