@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import metadata
 from typing import Any
 
@@ -182,7 +182,7 @@ def summarise(
                     *say_little(known["plain"], triples.kind),
                     *triples.notes,
                     *warnings,
-                    *_remarks(rows, regimes, supported, regime),
+                    *_remarks(rows, regimes),
                 ]
             )
         ),
@@ -215,12 +215,8 @@ def _everyone(triples: Triples) -> LabelledRows:
     return labelled(triples.correct, triples.confidence, triples.group, triples.weight)
 
 
-def _remarks(
-    rows: FittedRows,
-    regimes: Sequence[Regime],
-    supported: np.ndarray,
-    regime: np.ndarray,
-) -> list[str]:
+def _remarks(rows: FittedRows, regimes: Sequence[Regime]) -> list[str]:
+    regime, supported = rows.regime[rows.evaluated], rows.estimate.supported[rows.evaluated]
     words = vocabulary(rows.triples.kind)
     what, correct = _WHICH[rows.evidence], rows.evaluation_rows.correct
     small = [part for part in regimes if part.name != "good" and 0 < part.n < MIN_SLICE_ROWS]
@@ -324,18 +320,6 @@ _ANY_CHANCE = 0.5
 """Stands for the labelling probability of a row that was not labelled, which no estimate looks at."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Scored:
-    """All rows that the judge scored, those that people have judged first.
-
-    `score`, (n,) float64: what the judge says, in [0, 1].
-    """
-
-    rows: JudgedRows
-    score: NDArray[np.float64]
-    frame: Frame
-
-
 def judge_numbers(found: FittedRows) -> JudgeNumbers | None:
     """Estimate pass rates of all rows, of the findings, and of the values of columns.
 
@@ -344,9 +328,12 @@ def judge_numbers(found: FittedRows) -> JudgeNumbers | None:
     reading = found.triples.judged
     if found.triples.kind != JUDGE or reading is None:
         return None
-    scored = _scored(found, reading)
-    everything = np.full(len(scored.score), True)
-    groups = [_rate(scored, inside, **about) for about, inside in _groups(found, scored)]
+    rows, score, frame = _scored(found, reading)
+
+    def rate(inside: NDArray[np.bool_], **about: Any) -> GroupRate:
+        own = rows.take(inside)
+        return GroupRate(**about, rate=pass_rate(own), judge=judge_rate(own, score[inside]))
+
     scale: tuple[ScalePoint, ...] = ()
     if reading.scale is not None:
         words = scale_words(reading.scale)
@@ -355,12 +342,13 @@ def judge_numbers(found: FittedRows) -> JudgeNumbers | None:
     return JudgeNumbers(
         scale=scale,
         n_unjudged=len(reading.unjudged),
-        whole=_rate(scored, everything, name="all answers"),
-        groups=tuple(groups),
+        whole=rate(np.full(len(score), True), name="all answers"),
+        groups=tuple(rate(inside, **about) for about, inside in _groups(found, frame)),
     )
 
 
-def _scored(found: FittedRows, reading: JudgeReading) -> _Scored:
+def _scored(found: FittedRows, reading: JudgeReading) -> tuple[JudgedRows, NDArray[np.float64], Frame]:
+    """Return all rows that the judge scored, those that people have judged first; their scores; what names groups."""
     triples, others = found.triples, reading.unjudged
     m = len(others)
     predicted = found.model.correct(others.X, others.confidence).corrected if m else np.zeros(0)
@@ -376,7 +364,7 @@ def _scored(found: FittedRows, reading: JudgeReading) -> _Scored:
     )  # fmt: skip
     text = None if triples.text is None else (*triples.text, *(others.text or ()))
     frame = frame_of_rows(metadata, X, triples.encoder, text=text, clusters=found.ledger.clusters)
-    return _Scored(rows, np.concatenate([triples.confidence, others.confidence]), frame)
+    return rows, np.concatenate([triples.confidence, others.confidence]), frame
 
 
 def _clusters(triples: Triples, others: UnjudgedRows) -> NDArray | None:
@@ -397,20 +385,15 @@ def _joined(first: NDArray, second: NDArray | None) -> NDArray:
     return np.concatenate([first.astype(object), second.astype(object)])
 
 
-def _groups(found: FittedRows, scored: _Scored) -> Iterator[tuple[dict, NDArray[np.bool_]]]:
+def _groups(found: FittedRows, frame: Frame) -> Iterator[tuple[dict, NDArray[np.bool_]]]:
     for place, one in enumerate(found.ledger.findings, start=1):
-        if one.condition.lacks(scored.frame) is None:
-            yield {"name": one.description, "finding": place}, one.condition.rows(scored.frame)
+        if one.condition.lacks(frame) is None:
+            yield {"name": one.description, "finding": place}, one.condition.rows(frame)
     for column in found.triples.metadata:
-        values = scored.frame.texts(column)
+        values = frame.texts(column)
         known = sorted({value for value in values if value is not None})
-        kind = scored.frame.columns[column].dtype.kind
+        kind = frame.columns[column].dtype.kind
         if 2 <= len(known) <= MOST_VALUES and kind in "Ob":
             for value in known:
                 about = {"column": clean_text(column), "value": clean_text(value)}
                 yield {"name": clean_text(Value(column, value, "text").words), **about}, values == value
-
-
-def _rate(scored: _Scored, inside: NDArray[np.bool_], **about: object) -> GroupRate:
-    rows, score = scored.rows.take(inside), scored.score[inside]
-    return GroupRate(**about, rate=pass_rate(rows), judge=judge_rate(rows, score))  # type: ignore[arg-type]
