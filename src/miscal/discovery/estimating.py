@@ -30,6 +30,8 @@ from miscal.estimators.honest import (
 from miscal.estimators.registry import estimator_class
 from miscal.evidence.conditional import outcome_given_confidence
 
+Parts = Sequence[tuple[np.ndarray, np.ndarray]]
+"""Masks (n,) of the rows that are learned from, and of those that are judged by it."""
 COMPARED = ("isotonic", "temperature", "platt")
 """Global corrections that the field's own is compared with."""
 
@@ -151,12 +153,7 @@ def fit_rows(
 
 
 def _put_together(
-    triples: Triples,
-    model: MiscalibrationField,
-    estimate: FieldEstimate,
-    parts: Sequence[tuple[np.ndarray, np.ndarray]],
-    seed: int,
-    **known: Any,
+    triples: Triples, model: MiscalibrationField, estimate: FieldEstimate, parts: Parts, seed: int, **known: Any
 ) -> FittedRows:
     """Add what is learned of the confidences alone: E[y | f] before and after the correction, and global maps."""
     expected = expected_outcome(triples, seed), expected_outcome(triples, seed, estimate.corrected)
@@ -278,9 +275,7 @@ def _regression(triples: Triples, f: np.ndarray, order: np.ndarray) -> Callable[
     return learned
 
 
-def corrections_by_name(
-    triples: Triples, corrected: np.ndarray, parts: Sequence[tuple[np.ndarray, np.ndarray]]
-) -> dict[str, np.ndarray]:
+def corrections_by_name(triples: Triples, corrected: np.ndarray, parts: Parts) -> dict[str, np.ndarray]:
     """Correct every row by each method.
 
     `corrected`, float64 (n,): confidences corrected by the field, in [0, 1]. `parts`: of each part the first mask, bool

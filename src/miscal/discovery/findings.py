@@ -17,7 +17,7 @@ from miscal.data.readers.in_memory import read
 from miscal.data.readers.rows import TableRows, metadata_of
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
-from miscal.discovery.fitted_rows import ALL, TEST, TIME, FittedRows
+from miscal.discovery.fitted_rows import ALL, TIME, FittedRows
 from miscal.discovery.several_classes import ClassRun
 from miscal.evidence.settings import EVIDENCE_DEFAULTS
 from miscal.findings.conditions.condition import readable, with_features
@@ -42,22 +42,18 @@ def write_ledger(
     """
     # named groups and clusters are fixed before any outcome is seen: all rows may be evaluated, unless some were set
     # apart, or E[y | f] is only to be learned from what came before
-    by_time = rows.evidence == TIME
-    evidence = TIME if by_time else TEST if own_split else ALL
-    witness = rows.evaluated if own_split or by_time else np.ones(len(rows.triples), dtype=bool)
+    evidence = rows.evidence if own_split or rows.evidence == TIME else ALL
+    witness = rows.evaluated if evidence == rows.evidence else np.ones(len(rows.triples), dtype=bool)
     triples = rows.triples if witness.all() else rows.triples.take(witness)
     columns = with_features(triples.metadata, triples.X, triples.encoder)
     clusters, space = clusters_of(triples.places, own_units=readable(triples.encoder, triples.X), seed=seed)
     groups = with_clusters(named_groups(columns, triples.text), clusters)
-    witnesses = rows.evaluation_rows
+    witnesses, corrected = rows.evaluation_rows, rows.corrected
     if evidence != rows.evidence:
-        witnesses = rows.labelled(witness, expected=expected_outcome(replace(triples, split=None), seed))
-    corrected = rows.corrected
-    if not np.array_equal(witness, rows.evaluated):
-        # where all rows are evaluated to the ledger, none is set apart to learn E[y | corrected] from
-        f = rows.estimate.corrected
-        expected = expected_outcome(replace(rows.triples, split=None), seed, f)
-        corrected = rows.labelled(witness, confidence=f, expected=expected)
+        # where all rows are evaluated to the ledger, none is set apart to learn E[y | f] from
+        every, f = replace(rows.triples, split=None), rows.estimate.corrected
+        witnesses = rows.labelled(witness, expected=expected_outcome(every, seed))
+        corrected = rows.labelled(witness, confidence=f, expected=expected_outcome(every, seed, f))
     error = 1.0 if several is None else several.error_left
     error = error if witnesses.n_units >= EVIDENCE_DEFAULTS.least_units else 0.0
     found = find(witnesses, groups, corrected=corrected, seed=seed, error=error)

@@ -324,7 +324,12 @@ def over_time(rows: FittedRows, column: str | None) -> summary.OverTime | None:
         period=period,
         periods=tuple(_periods(rows, number, names, every)),
         findings=findings,
-        blocks=_blocks(rows) if rows.evidence == TIME else (),
+        blocks=tuple(
+            summary.TimeBlock(first=_written(own.min()), last=_written(own.max()), n=len(own))
+            for own in (rows.triples.time[rows.fold == k] for k in range(int(rows.fold.max()) + 1))
+        )
+        if rows.evidence == TIME
+        else (),
     )
 
 
@@ -382,12 +387,6 @@ def _periods(
                 hidden=hidden_size(own, SIGNIFICANCE),
                 after=hidden_size(corrected, SIGNIFICANCE),
             )
-
-
-def _blocks(rows: FittedRows) -> tuple[summary.TimeBlock, ...]:
-    time, block = rows.triples.time, rows.fold
-    found = (time[block == k] for k in range(int(block.max()) + 1))
-    return tuple(summary.TimeBlock(first=_written(own.min()), last=_written(own.max()), n=len(own)) for own in found)
 
 
 def _written(time: np.datetime64 | np.float64) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,7 +21,7 @@ from miscal.estimators.simplex.correction import SimplexCorrection, fit_simplex
 from miscal.findings.conditions.column_kinds import Value
 from miscal.findings.conditions.condition import with_features
 from miscal.findings.ledger.groups import named_groups
-from miscal.findings.ledger.ledger import Finding, Ledger, find
+from miscal.findings.ledger.ledger import Ledger, find
 
 _FOLDS = 3
 """Folds where other rows are evaluated, and for many values: a fit to a hundred classes takes minutes."""
@@ -194,16 +193,6 @@ def class_ledgers(
     return found, error, len(groups)
 
 
-def find_confusions(findings: Sequence[Finding], label: str, column: str) -> list[tuple[int, str, Finding]]:
-    """Return the findings of a class whose group is another class being predicted: place from 1, and that class."""
-    named = [(place, one, one.condition) for place, one in enumerate(findings, start=1)]
-    return [
-        (place, str(condition.value), one)
-        for place, one, condition in named
-        if isinstance(condition, Value) and condition.column == column and str(condition.value) != label
-    ]
-
-
 def class_numbers(rows: FittedRows, found: ClassRun) -> ClassNumbers:
     """Measure all classes, and each as an event."""
     classes, evaluated = rows.triples.classes, rows.evaluated
@@ -253,13 +242,16 @@ def _event(rows: FittedRows, found: ClassRun, k: int) -> ClassEvent:
 
 
 def _confusions(events: tuple[ClassEvent, ...], column: str) -> tuple[Confusion, ...]:
-    """List the confusions of all classes, the largest first."""
+    """List the findings of classes whose group is another class being predicted, the largest first."""
     found = [
         Confusion(
-            label=event.name, predicted=other, finding=place, n=one.n, probability=one.confidence, rate=one.accuracy,
+            label=event.name, predicted=str(one.condition.value), finding=place, n=one.n,
+            probability=one.confidence, rate=one.accuracy,
             hidden=one.hidden, after=one.after, fate=one.fate, sign=one.sign, p_adjusted=one.p_adjusted,
         )
         for event in events
-        for place, other, one in find_confusions(event.findings, event.name, column)
+        for place, one in enumerate(event.findings, start=1)
+        if isinstance(one.condition, Value) and one.condition.column == column
+        if str(one.condition.value) != event.name
     ]  # fmt: skip
     return tuple(sorted(found, key=lambda one: -one.n * abs(one.hidden.value or 0.0)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import metadata
 from typing import Any
 
@@ -38,7 +38,7 @@ from miscal.evidence.blocks import needed
 from miscal.evidence.certificates import Certificate, certificate, drift, drift_warning
 from miscal.evidence.conditional import rare_values_warning
 from miscal.evidence.judged_rows import JudgedRows, judge_rate, pass_rate
-from miscal.evidence.kernel_score import SmoothedResiduals, smoothed_residuals
+from miscal.evidence.kernel_score import smoothed_residuals
 from miscal.evidence.limits.agreement import NOTHING_CLAIMED
 from miscal.evidence.power import detectable_places
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
@@ -71,22 +71,16 @@ def claim_of(rows: FittedRows, *, seed: int) -> Certificate:
     if rows.evaluation_rows.n_units < EVIDENCE_DEFAULTS.least_units:
         return Certificate.of(NOTHING_CLAIMED, NOTHING_CLAIMED, n=len(tested), detectable=None)
     # of no field, groups alone are asked for
-    found = _smoothed(rows, seed) if estimator_class(rows.model.method).learns_places else None
-    if found is None:
+    if not estimator_class(rows.model.method).learns_places:
         return certificate(tested, random_state=seed)
+    every, places = rows.evaluation_rows, rows.triples.lasting_places
+    inputs = places if rows.evaluated.all() else places[rows.evaluated]
+    known = every.correct, every.confidence, every.expected
+    found = smoothed_residuals(inputs, *known, design=every.design, random_state=seed)
     # what the score needs to reject beside a field that says as much as chance
     level = needed(1 - EVIDENCE_DEFAULTS.field_weight, EVIDENCE_DEFAULTS.significance)
     learned = detectable_places(found, level, random_state=seed)
     return certificate(tested, p_structure=found.p_value, detectable_learned=learned, random_state=seed)
-
-
-def _smoothed(rows: FittedRows, seed: int) -> SmoothedResiduals | None:
-    """Smoothed residuals of all evaluation rows, for the kernel score."""
-    evaluated, tested = rows.evaluated, rows.evaluation_rows
-    places = rows.triples.lasting_places
-    inputs = places if evaluated.all() else places[evaluated]
-    known = tested.correct, tested.confidence, tested.expected
-    return smoothed_residuals(inputs, *known, design=tested.design, random_state=seed)
 
 
 def gated_regimes(regimes: Iterable[Regime], proof: Certificate) -> tuple[Regime, ...]:
@@ -146,7 +140,7 @@ def summarise(
     epsilon: float,
     min_rows: int,
     warnings: Sequence[str],
-    thresholds: Thresholds | None = None,
+    thresholds: Thresholds,
 ) -> Summary:
     """Measure on the evaluation rows what was estimated, and write it down.
 
@@ -155,7 +149,6 @@ def summarise(
     whose gap is measured. `warnings`: what was unusual about the rows and the split. `thresholds`: what was asked of
     decisions. The summary says nothing of a map, which is drawn later.
     """
-    thresholds = thresholds or Thresholds()
     triples, evaluated, model, tested = rows.triples, rows.evaluated, rows.model, rows.evaluation_rows
     regime = rows.regime[evaluated]
     supported, visible = rows.estimate.supported[evaluated], rows.estimate.visible[evaluated]
@@ -189,7 +182,7 @@ def summarise(
                     *say_little(known["plain"], triples.kind),
                     *triples.notes,
                     *warnings,
-                    *_remarks(rows, regimes, supported, regime),
+                    *_remarks(rows, regimes),
                 ]
             )
         ),
@@ -222,12 +215,8 @@ def _everyone(triples: Triples) -> LabelledRows:
     return labelled(triples.correct, triples.confidence, triples.group, triples.weight)
 
 
-def _remarks(
-    rows: FittedRows,
-    regimes: Sequence[Regime],
-    supported: np.ndarray,
-    regime: np.ndarray,
-) -> list[str]:
+def _remarks(rows: FittedRows, regimes: Sequence[Regime]) -> list[str]:
+    regime, supported = rows.regime[rows.evaluated], rows.estimate.supported[rows.evaluated]
     words = vocabulary(rows.triples.kind)
     what, correct = _WHICH[rows.evidence], rows.evaluation_rows.correct
     small = [part for part in regimes if part.name != "good" and 0 < part.n < MIN_SLICE_ROWS]
@@ -266,7 +255,14 @@ def _remarks(
         )
     tested, block = (rows.evaluated, None) if rows.block is None else (rows.block >= 0, rows.block[rows.block >= 0])
     rare = rare_values_warning(rows.triples.confidence[tested], block, kind=rows.triples.kind)
-    texts = [rare, *_few_count(_weights(rows), rows.triples.row[rows.evaluated])]
+    texts, weights = [rare], _weights(rows)
+    found = measurements.weight_numbers(weights)
+    if weights is not None and found is not None and found.largest >= _MUCH_WEIGHT:
+        texts.append(
+            f"a single row has {percent(found.largest)} of all weight, so that means over all {len(weights):,} rows "
+            f"are only as precise as means over {found.n_effective:,.0f} rows of equal weight: intervals and tests are "
+            f"rough. If the weight of row {rows.triples.row[rows.evaluated][weights.argmax()]} is a mistake, correct it"
+        )
     if rows.evidence == TEST:
         every, evaluated = rows.every, rows.evaluated
         found = drift(every.correct, every.confidence, evaluated, effect_of_mean(every, evaluated))
@@ -277,18 +273,6 @@ def _remarks(
 def _weights(rows: FittedRows) -> np.ndarray | None:
     """How much each evaluation row counts, as named: all alike, perhaps; None where no weights are named."""
     return None if rows.triples.weight is None else rows.triples.weight[rows.evaluated]
-
-
-def _few_count(weights: np.ndarray | None, row: np.ndarray) -> list[str]:
-    """Warn where a single row decides much of every number."""
-    found = measurements.weight_numbers(weights)
-    if weights is None or found is None or found.largest < _MUCH_WEIGHT:
-        return []
-    return [
-        f"a single row has {percent(found.largest)} of all weight, so that means over all {len(weights):,} rows are "
-        f"only as precise as means over {found.n_effective:,.0f} rows of equal weight: intervals and tests are rough. "
-        f"If the weight of row {row[weights.argmax()]} is a mistake, correct it"
-    ]
 
 
 def _data(triples: Triples) -> Data:
@@ -336,18 +320,6 @@ _ANY_CHANCE = 0.5
 """Stands for the labelling probability of a row that was not labelled, which no estimate looks at."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Scored:
-    """All rows that the judge scored, those that people have judged first.
-
-    `score`, (n,) float64: what the judge says, in [0, 1].
-    """
-
-    rows: JudgedRows
-    score: NDArray[np.float64]
-    frame: Frame
-
-
 def judge_numbers(found: FittedRows) -> JudgeNumbers | None:
     """Estimate pass rates of all rows, of the findings, and of the values of columns.
 
@@ -356,9 +328,12 @@ def judge_numbers(found: FittedRows) -> JudgeNumbers | None:
     reading = found.triples.judged
     if found.triples.kind != JUDGE or reading is None:
         return None
-    scored = _scored(found, reading)
-    everything = np.full(len(scored.score), True)
-    groups = [_rate(scored, inside, **about) for about, inside in _groups(found, scored)]
+    rows, score, frame = _scored(found, reading)
+
+    def rate(inside: NDArray[np.bool_], **about: Any) -> GroupRate:
+        own = rows.take(inside)
+        return GroupRate(**about, rate=pass_rate(own), judge=judge_rate(own, score[inside]))
+
     scale: tuple[ScalePoint, ...] = ()
     if reading.scale is not None:
         words = scale_words(reading.scale)
@@ -367,12 +342,13 @@ def judge_numbers(found: FittedRows) -> JudgeNumbers | None:
     return JudgeNumbers(
         scale=scale,
         n_unjudged=len(reading.unjudged),
-        whole=_rate(scored, everything, name="all answers"),
-        groups=tuple(groups),
+        whole=rate(np.full(len(score), True), name="all answers"),
+        groups=tuple(rate(inside, **about) for about, inside in _groups(found, frame)),
     )
 
 
-def _scored(found: FittedRows, reading: JudgeReading) -> _Scored:
+def _scored(found: FittedRows, reading: JudgeReading) -> tuple[JudgedRows, NDArray[np.float64], Frame]:
+    """Return all rows that the judge scored, those that people have judged first; their scores; what names groups."""
     triples, others = found.triples, reading.unjudged
     m = len(others)
     predicted = found.model.correct(others.X, others.confidence).corrected if m else np.zeros(0)
@@ -388,7 +364,7 @@ def _scored(found: FittedRows, reading: JudgeReading) -> _Scored:
     )  # fmt: skip
     text = None if triples.text is None else (*triples.text, *(others.text or ()))
     frame = frame_of_rows(metadata, X, triples.encoder, text=text, clusters=found.ledger.clusters)
-    return _Scored(rows, np.concatenate([triples.confidence, others.confidence]), frame)
+    return rows, np.concatenate([triples.confidence, others.confidence]), frame
 
 
 def _clusters(triples: Triples, others: UnjudgedRows) -> NDArray | None:
@@ -409,20 +385,15 @@ def _joined(first: NDArray, second: NDArray | None) -> NDArray:
     return np.concatenate([first.astype(object), second.astype(object)])
 
 
-def _groups(found: FittedRows, scored: _Scored) -> Iterator[tuple[dict, NDArray[np.bool_]]]:
+def _groups(found: FittedRows, frame: Frame) -> Iterator[tuple[dict, NDArray[np.bool_]]]:
     for place, one in enumerate(found.ledger.findings, start=1):
-        if one.condition.lacks(scored.frame) is None:
-            yield {"name": one.description, "finding": place}, one.condition.rows(scored.frame)
+        if one.condition.lacks(frame) is None:
+            yield {"name": one.description, "finding": place}, one.condition.rows(frame)
     for column in found.triples.metadata:
-        values = scored.frame.texts(column)
+        values = frame.texts(column)
         known = sorted({value for value in values if value is not None})
-        kind = scored.frame.columns[column].dtype.kind
+        kind = frame.columns[column].dtype.kind
         if 2 <= len(known) <= MOST_VALUES and kind in "Ob":
             for value in known:
                 about = {"column": clean_text(column), "value": clean_text(value)}
                 yield {"name": clean_text(Value(column, value, "text").words), **about}, values == value
-
-
-def _rate(scored: _Scored, inside: NDArray[np.bool_], **about: object) -> GroupRate:
-    rows, score = scored.rows.take(inside), scored.score[inside]
-    return GroupRate(**about, rate=pass_rate(rows), judge=judge_rate(rows, score))  # type: ignore[arg-type]

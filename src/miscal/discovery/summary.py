@@ -423,7 +423,15 @@ def read_summary(path: str | Path) -> Summary:
     """Read ``summary.json``, given by its path or by the run folder that holds it."""
     path = Path(path)
     path = path / "summary.json" if path.is_dir() else path
-    return parse_summary(_read_text(path), name=str(path))
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise CorruptFile(f"{path} is not UTF-8 text (byte {error.start}); run {command('discover')} again") from None
+    except OSError as error:
+        raise FileError(
+            f"cannot read {path}: {error.strerror}; give the folder of a run, made by {command('discover')}"
+        ) from None
+    return parse_summary(text, name=str(path))
 
 
 def parse_summary(text: str, *, name: str = "summary.json") -> Summary:
@@ -442,17 +450,6 @@ def parse_summary(text: str, *, name: str = "summary.json") -> Summary:
         raise CorruptFile(
             f"{name} is not a miscal summary: {where}: {first['msg']} "
             f"({error.error_count()} faults in total); run {command('discover')} again"
-        ) from None
-
-
-def _read_text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise CorruptFile(f"{path} is not UTF-8 text (byte {error.start}); run {command('discover')} again") from None
-    except OSError as error:
-        raise FileError(
-            f"cannot read {path}: {error.strerror}; give the folder of a run, made by {command('discover')}"
         ) from None
 
 

@@ -22,7 +22,6 @@ from miscal.findings.decisions import Decision
 from miscal.findings.ledger.ledger import Finding
 from miscal.findings.ledger.values import ColumnValue
 
-_SIZES = ("residual", "hidden", "conditional", "after")
 SIZES = ("residual", "hidden", "after", "conditional")
 """What has an interval, in columns of its own: ``hidden``, ``hidden_low``, ``hidden_high``."""
 Tables = Mapping[str, tuple[ColumnValue, ...]]
@@ -98,21 +97,20 @@ def findings_table(findings: Sequence[Finding]) -> pl.DataFrame:
 
     Returns the content of ``findings.parquet``; no rows where nothing was found.
     """
+    return _table(findings, _findings_schema())
+
+
+def _table(documents: Iterable[Finding | ColumnValue], schema: Mapping[str, Any]) -> pl.DataFrame:
+    """Write documents down, a row each: measures as a value and the two ends of the interval, conditions as JSON."""
     rows = []
-    for one in findings:
+    for one in documents:
         stored = one.model_dump(mode="json")
-        rows.append(stored | {"condition": json.dumps(stored["condition"])} | _with_ends(stored, _SIZES))
-    schema = _findings_schema()
-    return pl.DataFrame([{name: row[name] for name in schema} for row in rows], schema=schema, orient="row")
-
-
-def _with_ends(stored: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """Return measures of a stored document, each as a value and the two ends of its interval."""
-    found = {}
-    for name in names:
-        low, high = stored[name]["interval"] or (None, None)
-        found |= {name: stored[name]["value"], f"{name}_low": low, f"{name}_high": high}
-    return found
+        stored["condition"] = json.dumps(stored["condition"])
+        for name in SIZES:
+            low, high = stored[name]["interval"] or (None, None)
+            stored |= {name: stored[name]["value"], f"{name}_low": low, f"{name}_high": high}
+        rows.append({name: stored[name] if name in stored else getattr(one, name) for name in schema})
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def _ends(names: Sequence[str]) -> list[str]:
@@ -127,7 +125,7 @@ def _findings_schema() -> dict[str, Any]:
         "source": pl.String,
         "columns": pl.List(pl.String),
         "n": pl.Int64,
-        **dict.fromkeys((*means, *_ends(_SIZES), *tested), pl.Float64),
+        **dict.fromkeys((*means, *_ends(("residual", "hidden", "conditional", "after")), *tested), pl.Float64),
         "sign": pl.String,
         "together_with": pl.Int64,
         "fate": pl.String,
@@ -165,7 +163,7 @@ def columns_table(values: Iterable[ColumnValue]) -> pl.DataFrame:
 
     Returns the content of ``columns.parquet``; no rows where no column is named.
     """
-    return pl.DataFrame([_row(one) for one in values], schema=schema(), orient="row")
+    return _table(values, schema())
 
 
 def schema() -> dict[str, Any]:
@@ -205,13 +203,6 @@ def tables_of(frame: pl.DataFrame, *, name: str = "columns.parquet") -> Tables:
 def by_column(values: Iterable[ColumnValue]) -> Tables:
     """Group values, which lie column by column."""
     return {column: tuple(some) for column, some in groupby(values, key=lambda one: one.column)}
-
-
-def _row(one: ColumnValue) -> dict[str, Any]:
-    stored = one.model_dump(mode="json")
-    row = stored | {"value": one.value, "condition": json.dumps(stored["condition"])}
-    row |= _with_ends(stored, SIZES)
-    return {name: plain(row[name]) for name in schema()}
 
 
 def _value(row: Mapping[str, Any]) -> ColumnValue:

@@ -215,16 +215,27 @@ def decide(
     """
     asked = asked or Thresholds()
     sources = asked.among(rows.confidence)
+    thresholds = list(sources)
     # rows are taken apart some thousand times, so that what is not asked for is left behind
     rows = LabelledRows(rows.correct, rows.confidence, rows.expected, design=rows.design)
     after = replace(rows, confidence=corrected)
-    sides = {state: _sides(own, list(sources)) for state, own in (("before", rows), ("after", after))}
-    groups = _worst_groups(rows, after, list(sources), members, candidates)
-    decisions = tuple(
+    sides = {state: _sides(own, thresholds) for state, own in (("before", rows), ("after", after))}
+    groups = _worst_groups(rows, after, thresholds, members, candidates)
+    first = implied_threshold(asked.cost) if asked.cost else asked.given[0] if asked.given else None
+    changed = np.abs(corrected - rows.confidence) >= least
+
+    def stake(place: int) -> tuple[bool, int, float]:
+        threshold = thresholds[place]
+        moved = changed & ((corrected >= threshold) != (rows.confidence >= threshold))
+        # where the correction moves no row, one that acts on about half of them
+        return threshold == first, int(np.sum(moved)), -abs(sides["before"][place][0].share - 0.5)
+
+    start = max(range(len(thresholds)), key=stake)
+    return tuple(
         Decision(
             threshold=threshold,
             source=source,
-            start=False,
+            start=place == start,
             before=sides["before"][place][0],
             after=sides["after"][place][0],
             before_below=sides["before"][place][1],
@@ -236,21 +247,6 @@ def decide(
         )
         for place, (threshold, source) in enumerate(sources.items())
     )
-    changed = np.abs(corrected - rows.confidence) >= least
-    moved = [int(np.sum(changed & ((corrected >= at) != (rows.confidence >= at)))) for at in sources]
-    return _started(decisions, moved, asked)
-
-
-def _started(decisions: tuple[Decision, ...], moved: Sequence[int], asked: Thresholds) -> tuple[Decision, ...]:
-    """Mark the threshold that comes first; where the correction moves no row, one that acts on about half."""
-    first = implied_threshold(asked.cost) if asked.cost else asked.given[0] if asked.given else None
-
-    def stake(place: int) -> tuple[bool, int, float]:
-        one = decisions[place]
-        return one.threshold == first, moved[place], -abs(one.before.share - 0.5)
-
-    start = max(range(len(decisions)), key=stake)
-    return tuple(one.model_copy(update={"start": place == start}) for place, one in enumerate(decisions))
 
 
 def promise(rows: LabelledRows, inside: Mask, level: float = SIGNIFICANCE) -> Promise:

@@ -69,12 +69,12 @@ class Stacked:
     text: list[str] | None
     corrected: LabelledRows | None
 
-    def settings(self, base: LedgerSettings = LEDGER_DEFAULTS) -> LedgerSettings:
+    def settings(self) -> LedgerSettings:
         """Adapt the settings of a ledger to rows of several models.
 
         A group needs as many questions as it needs rows of one model, and what names questions names no groups.
         """
-        group = self.rows.group
+        group, base = self.rows.group, LEDGER_DEFAULTS
         per_question = 1.0 if group is None else len(group) / len(np.unique(group))
         return replace(
             base,

@@ -288,17 +288,6 @@ def write_float_table(
 # --- the run ---------------------------------------------------------------------------------------------------------
 
 
-def _with_weights(text_side: Any, *, elsewhere: bool) -> LanguageModel | ModelSpec:
-    """Load the weights here, or say what the workers are to load; a model that was handed in loaded stays as it is."""
-    if not isinstance(getattr(text_side, "spec", None), ModelSpec):
-        return text_side
-    if elsewhere:
-        return text_side.pinned()
-    from miscal.scoring.huggingface import HuggingFaceModel
-
-    return text_side if isinstance(text_side, HuggingFaceModel) else HuggingFaceModel(text_side.spec, text=text_side)
-
-
 @dataclass
 class _Run:
     """The rows of a run and its batches, all fixed before the first one is computed."""
@@ -325,7 +314,14 @@ class _Run:
         if isinstance(workers, Processes) and getattr(self.text_side, "room", None):
             # a model that is spread over all GPUs leaves none for other processes
             workers = InProcess()
-        model = _with_weights(self.text_side, elsewhere=workers.elsewhere)
+        model = self.text_side
+        if isinstance(getattr(model, "spec", None), ModelSpec):  # one that was handed in loaded stays as it is
+            from miscal.scoring.huggingface import HuggingFaceModel
+
+            if workers.elsewhere:
+                model = model.pinned()
+            elif not isinstance(model, HuggingFaceModel):
+                model = HuggingFaceModel(model.spec, text=model)
         for index, result in batch_results(workers, model, jobs):
             self.shards.write(index, result)
             if progress:
@@ -347,13 +343,24 @@ class _Run:
         ties = [item.row for item, one in zip(scored.items, scored.outcomes, strict=True) if one.tied]
         shape = (len(order), self.shards.states(found.places[order[0]][0]).shape[1])
         about = {"model": str(self.settings["model"]), "layer": "last", "position": "last prompt token", "norm": "post"}
-        stored = self._stored()
+        stored, cut = self._stored(), [row for row in self.encoded if row.cut]
         with disk_errors(f"folder {out}"):
             hidden = self.shards.hidden([found.places[row] for row in order])
             write_float_table(out / EMBEDDINGS, "x", hidden, shape, about, stored["dtype"])
             write_whole(out / TRIPLES, scored.table().write_parquet)
             manifest = {
-                **self._counts(failed, shape),
+                "settings": self.settings,
+                "n_scored": shape[0],
+                "n_features": shape[1],
+                "n_failed": len(failed),
+                "failed": [{"row": row, "id": self.items[row].id, "reason": reason} for row, reason in failed.items()],
+                "truncated": {
+                    "n": len(cut),
+                    "tokens": sum(row.cut for row in cut),
+                    "rows": [row.row for row in cut[:1000]],
+                },
+                "joined_differently": sum(row.moved for row in self.encoded),
+                "candidate_ids": self._candidate_ids() if self.form == "letter" else None,
                 "ties": {"n": len(ties), "rows": ties[:1000]},
                 "embeddings": stored,
                 "warnings": list(getattr(self.text_side, "warnings", ())),
@@ -375,23 +382,6 @@ class _Run:
             f"float16 holds at most {limit:,.0f}"
         )
         return {"dtype": "float32", "note": note}
-
-    def _counts(self, failed: Mapping[int, str], shape: tuple[int, int]) -> dict[str, Any]:
-        cut = [row for row in self.encoded if row.cut]
-        return {
-            "settings": self.settings,
-            "n_scored": shape[0],
-            "n_features": shape[1],
-            "n_failed": len(failed),
-            "failed": [{"row": row, "id": self.items[row].id, "reason": reason} for row, reason in failed.items()],
-            "truncated": {
-                "n": len(cut),
-                "tokens": sum(row.cut for row in cut),
-                "rows": [row.row for row in cut[:1000]],
-            },
-            "joined_differently": sum(row.moved for row in self.encoded),
-            "candidate_ids": self._candidate_ids() if self.form == "letter" else None,
-        }
 
     def _candidate_ids(self) -> dict[str, list[list[int]]]:
         """Return the token ids used for each letter: one entry per letter unless a prompt's end changed them."""

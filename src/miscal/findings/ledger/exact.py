@@ -250,13 +250,13 @@ def law_of_right(
     rows, right, members = (np.bincount(stratum, each * some) for some in (1.0, correct, inside))
     telling = (right > 0) & (right < rows) & (members > 0) & (members < rows)
     both = np.bincount(stratum, each * correct * inside)[telling]
-    margins = (margin[telling].astype(int) for margin in (rows, right, members))
+    margins = [margin[telling].astype(int) for margin in (rows, right, members)]
     if expected is None:
         laws = (_hypergeometric(*map(int, one)) for one in zip(*margins, strict=True))
     else:
         kept = telling[stratum]
         place = (np.cumsum(telling) - 1)[stratum[kept]]
-        laws = _conditional(expected[kept], inside[kept], place, *margins)
+        laws = _conditional(expected[kept], inside[kept], place, margins)
     law, observed = np.ones(1), 0
     for (low, probabilities), seen in zip(laws, both, strict=True):
         law = np.convolve(law, probabilities)
@@ -272,20 +272,16 @@ def _hypergeometric(rows: int, right: int, members: int) -> tuple[int, np.ndarra
 
 
 def _conditional(
-    chance: np.ndarray,
-    inside: np.ndarray,
-    stratum: np.ndarray,
-    rows: np.ndarray,
-    right: np.ndarray,
-    members: np.ndarray,
+    chance: np.ndarray, inside: np.ndarray, stratum: np.ndarray, margins: Sequence[np.ndarray]
 ) -> Iterator[tuple[int, np.ndarray]]:
     """Yield the same for outcomes of unequal chances: the laws of both sides, met where they add up to the right."""
-    if len(rows) == 0:
+    many = len(margins[0])
+    if many == 0:
         return
     # a chance that other rows found to be 0 or 1 is not known to be
     chance = np.clip(chance, _RAREST, 1 - _RAREST)
-    ours, theirs = (_number_right(chance[side], stratum[side], len(rows)) for side in (inside, ~inside))
-    for k, (m, r, g) in enumerate(zip(rows, right, members, strict=True)):
+    ours, theirs = (_number_right(chance[side], stratum[side], many) for side in (inside, ~inside))
+    for k, (m, r, g) in enumerate(zip(*margins, strict=True)):
         low, high = max(0, g + r - m), min(g, r)
         joint = ours[k, low : high + 1] * theirs[k, r - high : r - low + 1][::-1]
         yield int(low), joint / joint.sum()

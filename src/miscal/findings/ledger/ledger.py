@@ -213,11 +213,37 @@ def ledger_of(
         stratum = cut_into_strata(rows.confidence, settings.stratum_rows, np.random.default_rng((seed, 32)), rows.part)
 
     def written(one: TestedGroup) -> Finding:
-        own, inside = table.own(one.group)
-        strata = stratum if own is rows else own.stratum
+        among, inside = table.own(one.group)
+        own = among.take(inside)
+        accuracy, sure, rate = (average(values, own.weight) for values in (own.correct, own.confidence, own.expected))
+        sign = "over" if one.z < 0 else "under"
+        hidden = hidden_size(own, one.level)
+        if one.group not in groups.trends and one.own.interval is not None:
+            low, high = one.own.interval
+            hidden = Measure(value=hidden.value, interval=(min(low, hidden.value), max(high, hidden.value)))
+        after = allowing_for_choice(left_by(corrected, inside, settings.significance), one.shrinkage, one.z)
+        fate, needed = fate_of(hidden, after, own.n)
+        strata = stratum if among is rows else among.stratum
         return Finding(
             **_named(one, inside, table, settings),
-            **_measured(one, inside, own, corrected, strata, telling, settings, one.group in groups.trends),
+            n=own.n,
+            share=average(inside, among.weight),
+            accuracy=accuracy,
+            confidence=sure,
+            corrected=None if corrected is None else average(corrected.confidence[inside], own.weight),
+            residual=residual_size(own, settings.significance),
+            visible=rate - sure,
+            hidden=hidden,
+            together_with=None if one.needs is None else one.needs + 1,
+            conditional=one.conditional,
+            after=after,
+            fate=fate,
+            units_needed=needed and UnitsNeeded(units=-(-needed * own.n_units // own.n), rows=needed),
+            odds_ratio=odds_ratio(among.correct, inside, strata, among.weight),
+            p_value=one.p_value,
+            p_adjusted=one.p_adjusted,
+            sign=sign,
+            rows=telling.of(inside, sign),
         )
 
     findings = tuple(map(written, scanned.chosen))
@@ -250,49 +276,6 @@ def _named(one: TestedGroup, inside: np.ndarray, table: Table, settings: LedgerS
         "source": FOUND if kind == CLUSTER else NAMED,
         "columns": tuple(dict.fromkeys((*condition.columns, *more))),
         "aliases": tuple(other.words for other in aliases[: settings.max_aliases]),
-    }
-
-
-def _measured(
-    tested: TestedGroup,
-    inside: np.ndarray,
-    rows: LabelledRows,
-    corrected: LabelledRows | None,
-    stratum: np.ndarray,
-    telling: _TellingRows,
-    settings: LedgerSettings,
-    trend: bool,
-) -> dict[str, Any]:
-    """Return the numbers of a finding."""
-    own = rows.take(inside)
-    accuracy, sure, rate = (average(values, own.weight) for values in (own.correct, own.confidence, own.expected))
-    sign = "over" if tested.z < 0 else "under"
-    hidden = hidden_size(own, tested.level)
-    if not trend and tested.own.interval is not None:
-        low, high = tested.own.interval
-        hidden = Measure(value=hidden.value, interval=(min(low, hidden.value), max(high, hidden.value)))
-    left = left_by(corrected, inside, settings.significance)
-    after = allowing_for_choice(left, tested.shrinkage, tested.z)
-    fate, needed = fate_of(hidden, after, own.n)
-    return {
-        "n": own.n,
-        "share": average(inside, rows.weight),
-        "accuracy": accuracy,
-        "confidence": sure,
-        "corrected": None if corrected is None else average(corrected.confidence[inside], own.weight),
-        "residual": residual_size(own, settings.significance),
-        "visible": rate - sure,
-        "hidden": hidden,
-        "together_with": None if tested.needs is None else tested.needs + 1,
-        "conditional": tested.conditional,
-        "after": after,
-        "fate": fate,
-        "units_needed": needed and UnitsNeeded(units=-(-needed * own.n_units // own.n), rows=needed),
-        "odds_ratio": odds_ratio(rows.correct, inside, stratum, rows.weight),
-        "p_value": tested.p_value,
-        "p_adjusted": tested.p_adjusted,
-        "sign": sign,
-        "rows": telling.of(inside, sign),
     }
 
 

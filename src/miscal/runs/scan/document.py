@@ -37,7 +37,7 @@ _ABOUT: dict[str, Any] = dict.fromkeys(("kind", "source", "probability", "outcom
 _ABOUT |= dict.fromkeys(("begins", "left_out", "notes", "terms"), list) | {"uncrossed": int, "least_rows": int}
 _ABOUT |= dict.fromkeys(("weight", "group"), str | None)
 """What cells say of themselves."""
-FORMAT = 3
+FORMAT = 4
 """Version of the layout of the cells and of the summary; others are refused."""
 
 
