@@ -198,6 +198,33 @@ def first_words(text: str, most: int) -> str:
     return " ".join(words if not counted or counted[-1] <= most else [*words[: counted.index(most + 1)], "…"])
 
 
+def brief_names(names: Sequence[str], most: int) -> list[str]:
+    """Write names in so many characters: without brackets, else without columns, else without words in the middle.
+
+    Two names that would read alike stay whole.
+
+    Examples
+    --------
+    >>> brief_names(["model = gpt4o-mini and dataset = medical questions", "model = old (9 % are new)"], 34)
+    ['gpt4o-mini and medical questions', 'model = old (9 % are new)']
+    >>> brief_names(["visits of old patients in spring"], 22), brief_names(["a = long", "b = long"], 5)
+    (['visits of … in spring'], ['a = long', 'b = long'])
+    """
+    short = [_brief_name(one, most) for one in names]
+    return [one if short.count(one) == 1 else name for one, name in zip(short, names, strict=True)]
+
+
+def _brief_name(name: str, most: int) -> str:
+    bare = name.partition(" (")[0]
+    values = " and ".join(one.partition(" = ")[2] or one for one in bare.split(" and "))
+    for one in (name, bare, values):
+        if len(one) <= most:
+            return one
+    half = (most - 1) // 2
+    start, end = values[:half], values[-half:]
+    return f"{start.rpartition(' ')[0] or start} … {end.partition(' ')[2] or end}"
+
+
 def wrapped(text: str, indent: int = 12) -> list[str]:
     """Wrap a sentence to lines, all but the first of them indented; words and paths are never broken.
 

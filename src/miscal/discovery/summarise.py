@@ -124,6 +124,7 @@ def first_numbers(rows: FittedRows, *, seed: int, several: ClassRun | None = Non
         "correction": measurements.comparison(tested, predictions, rows.regime[evaluated]),
         "gains": measurements.correction_gains(tested, predictions),
         "findings": rows.ledger.findings,
+        "most_off": rows.ledger.most_off,
         "findings_method": rows.ledger.method,
         "units": measurements.unit_numbers(tested, triples.counted_by),
         "data": _data(triples),
