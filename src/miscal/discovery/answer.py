@@ -118,8 +118,8 @@ def scale_sentence(numbers: JudgeNumbers) -> str:
     return f"Scores stand for how often people approve at each, so that both agree on average: {scores}."
 
 
-LONGEST_NAME = 70
-"""Characters of a group's name in a sentence; tables hold the whole name."""
+LONGEST_FIRST, LONGEST_NAME = 45, 50
+"""Characters of a group's name in the headline, and in a sentence; tables hold the whole name."""
 HARMED_NAME = 40
 """Characters of the name of a group that the correction makes worse."""
 WIDE = 0.05
@@ -141,21 +141,10 @@ else as outcome against that of rows of equal probability."""
 def answer_of(summary: Summary) -> Answer:
     """Say what a run found in three lines."""
     words, most, plain = vocabulary(summary.kind), summary.most_off, _plain(summary, vocabulary(summary.kind))
-    what, where = plain or _size(summary, words), _where(summary, words)
-    if most is not None and not plain:
-        what, where = where, what
-    return Answer(headline=what, reason=where, action=_action(summary, words))
-
-
-def worded(summary: Summary) -> Summary:
-    """Return a summary with its three lines written from its values."""
-    return summary.model_copy(update={"answer": answer_of(summary)})
-
-
-def promised(finding: Finding) -> bool:
-    """Whether the group is off by itself, and not only beside rows of equal probability."""
-    off, hidden = finding.accuracy - finding.confidence, finding.hidden.value or 0.0
-    return not holds_zero(finding.residual) and abs(off) >= OF_EQUAL_SIZE * abs(hidden)
+    size, action = plain or _size(summary, words), _action(summary, words)
+    if most is None or plain:
+        return Answer(headline=size, reason=_where(summary, words), action=action)
+    return Answer(headline=_off_most(most, words), reason=size, action=action)
 
 
 def _plain(summary: Summary, words: Vocabulary) -> str:
@@ -202,6 +191,8 @@ def _size(summary: Summary, words: Vocabulary) -> str:
     smece = summary.global_.smece
     if _proven(summary) and smece.value:
         return f"{things} are off by {in_points(smece.value)} on average, as the reliability diagram shows."
+    if summary.most_off is not None:
+        return _none_differs(summary, words)
     if summary.leaks:
         columns = f"Column{'s' if len(summary.leaks) > 1 else ''} {' and '.join(summary.leaks)}"
         return f"{columns} may be known only after the outcome; nothing else was found."
@@ -237,6 +228,11 @@ def _where(summary: Summary, words: Vocabulary) -> str:
             compared = f"{often} than at equal {words.probability}, by {in_points(abs(one.hidden.value))}"
             return f"In {spoken(one.share)} of the rows {words.comes_true()} {compared}."
         return "Spread over the inputs: no single group was confirmed on its own."
+    return _none_differs(summary, words)
+
+
+def _none_differs(summary: Summary, words: Vocabulary) -> str:
+    """Say what was looked at in vain."""
     tested = 0 if summary.findings_method is None else summary.findings_method.candidates
     if tested:
         return f"Of {tested:,} groups tested, none differs from {words.equal_rows()} beyond chance."
@@ -256,16 +252,28 @@ def group_name(finding: Finding) -> str:
 
 def finding_sentence(finding: Finding, words: Vocabulary) -> str:
     """Say of a finding what was promised and what happened, in at most 25 words or so."""
-    one = finding.condition
-    [group] = brief_names([(one.upper_end if isinstance(one, Trend) else one).phrase], LONGEST_NAME)
-    says, true = spoken(finding.confidence), spoken(finding.accuracy)
-    low, high = finding.happened.interval or (None, None)
-    between = "" if low is None or high is None else f"{spoken(low).removesuffix(' %')} to {spoken(high)}"
-    if promised(finding):
+    group, says, true, between = _told(finding, LONGEST_NAME)
+    off = abs(finding.accuracy - finding.confidence)
+    if not holds_zero(finding.residual) and off >= OF_EQUAL_SIZE * abs(finding.hidden.value or 0.0):
         sure = f"{between}, {finding.n:,}" if between else f"{finding.n:,}"
         return words.promise.format(rows=group, probability=says, rate=true, n=sure)
     sure = f"{true} ({between})" if between else true
     return words.elsewhere.format(rows=group, rate=sure, expected=spoken(finding.expected), n=f"{finding.n:,}")
+
+
+def _off_most(finding: Finding, words: Vocabulary) -> str:
+    """Say the same in the words of pictures and tables, in at most 20 words."""
+    group, says, true, between = _told(finding, LONGEST_FIRST)
+    happened, promise = words.heads
+    return f"{_begin(group)}: {promise} {says}, {happened} {true} ({between}, {finding.n:,} rows)."
+
+
+def _told(finding: Finding, longest: int) -> tuple[str, str, str, str]:
+    """Write the rows of a finding, what was promised, what happened, and the interval of that."""
+    one, (low, high) = finding.condition, finding.happened.interval or (None, None)
+    [group] = brief_names([(one.upper_end if isinstance(one, Trend) else one).phrase], longest)
+    between = "" if low is None or high is None else f"{spoken(low).removesuffix(' %')} to {spoken(high)}"
+    return group, spoken(finding.confidence), spoken(finding.accuracy), between
 
 
 def _action(summary: Summary, words: Vocabulary) -> str:
@@ -304,7 +312,7 @@ def _correction(summary: Summary, words: Vocabulary) -> str:
         return f"Do not use the correction: it makes unseen rows worse ({losses})."
     units, nouns = _units_of(summary)
     more = round_up(4 * units)
-    if summary.findings or summary.certificate.claims_hidden:
+    if summary.findings or summary.most_off or summary.certificate.claims_hidden:
         return f"Do not use the correction yet: no gain beyond chance. Label about {more} {nouns} instead of {units:,}."
     return f"Label more {nouns} if smaller errors matter: about {more} would show those half as large."
 

@@ -19,7 +19,7 @@ from miscal.report.drawing import Scale, path, round_ticks
 STATES = ("raw", "corrected")
 CURVES = 3
 """Findings with a curve of their own beside that of all rows."""
-NAMED = 26
+NAMED = 30
 """Characters of a curve's name."""
 LETTER, CLEAR = 6.6, 13.0
 """Width of a letter of it, and how far it stands from lines and other names at best, in units of the drawing."""
