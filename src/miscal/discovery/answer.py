@@ -178,7 +178,7 @@ def _size(summary: Summary, words: Vocabulary) -> str:
     if low and (low >= FAINT or not many):
         size = f"{int(100 * low + 1e-9)}" if low >= 0.01 else lower_limit(low)
         points = "point" if size == "1" else "points"
-        nearly, on_average = ("nearly right: ", "") if low < FAINT else ("", " on average")
+        nearly, on_average = ("nearly right: ", "") if low < FAINT and summary.most_off is None else ("", " on average")
         return f"{things} are {nearly}off by at least {size} {points}{on_average}, {HIDDEN}."
     if many:
         groups = "a group" if many == 1 else f"{many} groups"
