@@ -1,5 +1,6 @@
 """The three lines of a run: short, of its numbers alone, and never against each other, in every state of a run."""
 
+import re
 from itertools import product
 
 import pytest
@@ -155,6 +156,22 @@ def test_lines_are_short_and_of_one_mind_in_every_state(kind):
 )  # fmt: skip
 def test_each_state_is_said_first_where_it_stands_above_the_others(changes, line, words):
     assert words in getattr(answer_of(state(**changes)), line)
+
+
+def test_the_group_that_is_off_most_is_named_before_what_is_hidden_and_never_beside_nothing_found():
+    """But for what stands above everything that is hidden."""
+    most = PARTS["findings"]["shift"][0]
+    for kind, found, proof, gain in product(KINDS, ("none", "shift"), PROOFS, GAINS):
+        for leak, method in product((False, True), ("auto", "shifts")):
+            summary = state(kind, found, proof, gain, leak=leak)
+            without = answer_of(summary)
+            lines = answer_of(summary.model_copy(update={"most_off": most, "method": method}))
+            check_lines(lines)
+            assert all(said in lines.headline for said in ("subject = law", "70 %", "30 %")), lines
+            assert not re.search("No miscalibration|No group|nothing else", lines.reason), lines
+            assert "off by at least" not in without.headline or lines.reason == without.headline
+    plain = answer_of(state(plain="far"))
+    assert answer_of(state(plain="far").model_copy(update={"most_off": most})).headline == plain.headline
 
 
 def test_without_a_field_nothing_is_said_of_places_without_a_name():

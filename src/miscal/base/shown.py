@@ -198,6 +198,36 @@ def first_words(text: str, most: int) -> str:
     return " ".join(words if not counted or counted[-1] <= most else [*words[: counted.index(most + 1)], "…"])
 
 
+def brief_names(names: Sequence[str], most: int) -> list[str]:
+    """Write names in so many characters: without brackets, in signs, without columns, or without words in the middle.
+
+    Two names that would read alike stay whole.
+
+    Examples
+    --------
+    >>> brief_names(["model = gpt4o-mini and dataset = medical questions", "model = old (9 % are new)"], 34)
+    ['gpt4o-mini, medical questions', 'model = old (9 % are new)']
+    >>> brief_names(["pressure at least 1012 and seats at most 148"], 30)
+    ['pressure >= 1012, seats <= 148']
+    >>> brief_names(["visits of old patients in spring"], 22), brief_names(["a = long", "b = long"], 5)
+    (['visits of … in spring'], ['a = long', 'b = long'])
+    """
+    short = [_brief_name(one, most) for one in names]
+    return [one if short.count(one) == 1 else name for one, name in zip(short, names, strict=True)]
+
+
+def _brief_name(name: str, most: int) -> str:
+    bare = name.partition(" (")[0].strip()
+    signs = bare.replace(" at least ", " >= ").replace(" at most ", " <= ").replace(" and ", ", ")
+    values = ", ".join(one.partition(" = ")[2] or one for one in signs.split(", "))
+    for one in (name, bare, signs, values):
+        if len(one) <= most:
+            return one
+    half = (most - 1) // 2
+    start, end = values[:half], values[-half:]
+    return f"{start.rpartition(' ')[0] or start} … {end.partition(' ')[2] or end}"
+
+
 def wrapped(text: str, indent: int = 12) -> list[str]:
     """Wrap a sentence to lines, all but the first of them indented; words and paths are never broken.
 

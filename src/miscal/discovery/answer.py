@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from miscal.base.number_wording import lower_limit, percent, round_up, spoken
-from miscal.base.shown import first_words
+from miscal.base.shown import brief_names, first_words
 from miscal.base.vocabulary import EVENT, LESS_OR_MORE, Vocabulary, vocabulary
 from miscal.discovery.alarms import ONE_VALUE
 from miscal.discovery.summary import Summary
@@ -118,10 +118,10 @@ def scale_sentence(numbers: JudgeNumbers) -> str:
     return f"Scores stand for how often people approve at each, so that both agree on average: {scores}."
 
 
-MOST_WORDS = 10
-"""Words of a group's name in a sentence; tables hold the whole name."""
-HARMED_WORDS = 6
-"""Words of the name of a group that the correction makes worse."""
+LONGEST_FIRST, LONGEST_NAME = 45, 50
+"""Characters of a group's name in the headline, and in a sentence; tables hold the whole name."""
+HARMED_NAME = 40
+"""Characters of the name of a group that the correction makes worse."""
 WIDE = 0.05
 """Distance of the mean probability from the outcomes that is said first, before what is hidden. Not tuned."""
 LITTLE = 0.55
@@ -133,30 +133,18 @@ HARDLY_ANY = 0.98
 TRIFLE = 0.001
 """A gain of the log loss below this is no reason to use a correction. Not tuned."""
 HIDDEN = "beyond what a reliability diagram of all rows shows"
-OF_EQUAL_SIGN = 0.5
+OF_EQUAL_SIZE = 0.5
 """A group is shown as promise against outcome where their difference is at least so large a part of what is hidden;
 else as outcome against that of rows of equal probability."""
 
 
 def answer_of(summary: Summary) -> Answer:
     """Say what a run found in three lines."""
-    words = vocabulary(summary.kind)
-    return Answer(
-        headline=_plain(summary, words) or _headline(summary, words),
-        reason=_reason(summary, words),
-        action=_action(summary, words),
-    )
-
-
-def worded(summary: Summary) -> Summary:
-    """Return a summary with its three lines written from its values."""
-    return summary.model_copy(update={"answer": answer_of(summary)})
-
-
-def promised(finding: Finding) -> bool:
-    """Whether the group is off by itself, and not only beside rows of equal probability."""
-    off, hidden = finding.accuracy - finding.confidence, finding.hidden.value or 0.0
-    return off * hidden > 0 and abs(off) >= OF_EQUAL_SIGN * abs(hidden)
+    words, most, plain = vocabulary(summary.kind), summary.most_off, _plain(summary, vocabulary(summary.kind))
+    size, action = plain or _size(summary, words), _action(summary, words)
+    if most is None or plain:
+        return Answer(headline=size, reason=_where(summary, words), action=action)
+    return Answer(headline=_off_most(most, words), reason=size, action=action)
 
 
 def _plain(summary: Summary, words: Vocabulary) -> str:
@@ -182,7 +170,7 @@ def _plain(summary: Summary, words: Vocabulary) -> str:
     return averages if wide else ""
 
 
-def _headline(summary: Summary, words: Vocabulary) -> str:
+def _size(summary: Summary, words: Vocabulary) -> str:
     """Say how large the hidden error is, or the visible one; or what would have been found."""
     proof, many = summary.certificate, len(summary.findings)
     things = _begin(words.probabilities)
@@ -190,7 +178,7 @@ def _headline(summary: Summary, words: Vocabulary) -> str:
     if low and (low >= FAINT or not many):
         size = f"{int(100 * low + 1e-9)}" if low >= 0.01 else lower_limit(low)
         points = "point" if size == "1" else "points"
-        nearly, on_average = ("nearly right: ", "") if low < FAINT else ("", " on average")
+        nearly, on_average = ("nearly right: ", "") if low < FAINT and summary.most_off is None else ("", " on average")
         return f"{things} are {nearly}off by at least {size} {points}{on_average}, {HIDDEN}."
     if many:
         groups = "a group" if many == 1 else f"{many} groups"
@@ -203,6 +191,8 @@ def _headline(summary: Summary, words: Vocabulary) -> str:
     smece = summary.global_.smece
     if _proven(summary) and smece.value:
         return f"{things} are off by {in_points(smece.value)} on average, as the reliability diagram shows."
+    if summary.most_off is not None:
+        return _none_differs(summary, words)
     if summary.leaks:
         columns = f"Column{'s' if len(summary.leaks) > 1 else ''} {' and '.join(summary.leaks)}"
         return f"{columns} may be known only after the outcome; nothing else was found."
@@ -217,10 +207,10 @@ def _headline(summary: Summary, words: Vocabulary) -> str:
     )
 
 
-def _reason(summary: Summary, words: Vocabulary) -> str:
-    """Say where most is hidden: the strongest finding, or the regimes; or how much was looked at."""
-    if summary.findings:
-        return finding_sentence(named_first(summary, words), words)
+def _where(summary: Summary, words: Vocabulary) -> str:
+    """Say where it is off most: a group, or the regimes; or how much was looked at."""
+    if (first := named_first(summary)) is not None:
+        return finding_sentence(first, words)
     if summary.classes is not None and summary.classes.confusions:
         return f"{_begin(confusion_sentence(summary.classes.confusions[0]))}."
     if summary.classes is not None and summary.classes.findings:
@@ -228,7 +218,7 @@ def _reason(summary: Summary, words: Vocabulary) -> str:
         whole = [one for one in found if not isinstance(one[1].condition, Trend)]
         name, one = min(whole or found, key=lambda named: named[1].p_adjusted)
         promise = f"class {name} gets {spoken(one.confidence)} on average and is right in {spoken(one.accuracy)}"
-        return f"On {first_words(one.condition.phrase, MOST_WORDS)}, {promise} ({one.n:,} rows)."
+        return f"On {brief_names([one.condition.phrase], LONGEST_NAME)[0]}, {promise} ({one.n:,} rows)."
     proof = summary.certificate
     if proof.claims_hidden:
         off = [one for one in summary.hidden_regimes if one.confirmed.hidden and one.hidden and one.hidden.value]
@@ -238,22 +228,21 @@ def _reason(summary: Summary, words: Vocabulary) -> str:
             compared = f"{often} than at equal {words.probability}, by {in_points(abs(one.hidden.value))}"
             return f"In {spoken(one.share)} of the rows {words.comes_true()} {compared}."
         return "Spread over the inputs: no single group was confirmed on its own."
+    return _none_differs(summary, words)
+
+
+def _none_differs(summary: Summary, words: Vocabulary) -> str:
+    """Say what was looked at in vain."""
     tested = 0 if summary.findings_method is None else summary.findings_method.candidates
     if tested:
         return f"Of {tested:,} groups tested, none differs from {words.equal_rows()} beyond chance."
     return f"The inputs do not help to predict {words.predicted} beyond the {words.probability}."
 
 
-def named_first(summary: Summary, words: Vocabulary) -> Finding:
-    """Return the finding that is named: beside a model that is off everywhere, the group that is off most.
-
-    Else the first one that is off by itself, which is about the strongest.
-    """
-    says, true = _averages(summary)
-    alike = [one for one in summary.findings if promised(one) and (one.residual.value or 0.0) * (true - says) > 0]
-    if alike and _plain(summary, words):
-        return max(alike, key=lambda one: abs(one.residual.value or 0.0))
-    return next((one for one in summary.findings if not holds_zero(one.hidden)), summary.findings[0])
+def named_first(summary: Summary) -> Finding | None:
+    """Return the group that is off most, or where none is known to be, the first finding beside equal probabilities."""
+    apart = (one for one in summary.findings if not holds_zero(one.hidden))
+    return summary.most_off or next(apart, next(iter(summary.findings), None))
 
 
 def group_name(finding: Finding) -> str:
@@ -263,17 +252,28 @@ def group_name(finding: Finding) -> str:
 
 def finding_sentence(finding: Finding, words: Vocabulary) -> str:
     """Say of a finding what was promised and what happened, in at most 25 words or so."""
-    one = finding.condition
-    rows = (one.upper_end if isinstance(one, Trend) else one).phrase
-    group = first_words(rows, MOST_WORDS)
-    says, true = spoken(finding.confidence), spoken(finding.accuracy)
-    low, high = finding.happened.interval or (None, None)
-    between = "" if low is None or high is None else f"{spoken(low).removesuffix(' %')} to {spoken(high)}"
-    if promised(finding):
+    group, says, true, between = _told(finding, LONGEST_NAME)
+    off = abs(finding.accuracy - finding.confidence)
+    if not holds_zero(finding.residual) and off >= OF_EQUAL_SIZE * abs(finding.hidden.value or 0.0):
         sure = f"{between}, {finding.n:,}" if between else f"{finding.n:,}"
         return words.promise.format(rows=group, probability=says, rate=true, n=sure)
     sure = f"{true} ({between})" if between else true
     return words.elsewhere.format(rows=group, rate=sure, expected=spoken(finding.expected), n=f"{finding.n:,}")
+
+
+def _off_most(finding: Finding, words: Vocabulary) -> str:
+    """Say the same in the words of pictures and tables, in at most 20 words."""
+    group, says, true, between = _told(finding, LONGEST_FIRST)
+    happened, promise = words.heads
+    return f"{_begin(group)}: {promise} {says}, {happened} {true} ({between}, {finding.n:,} rows)."
+
+
+def _told(finding: Finding, longest: int) -> tuple[str, str, str, str]:
+    """Write the rows of a finding, what was promised, what happened, and the interval of that."""
+    one, (low, high) = finding.condition, finding.happened.interval or (None, None)
+    [group] = brief_names([(one.upper_end if isinstance(one, Trend) else one).phrase], longest)
+    between = "" if low is None or high is None else f"{spoken(low).removesuffix(' %')} to {spoken(high)}"
+    return group, spoken(finding.confidence), spoken(finding.accuracy), between
 
 
 def _action(summary: Summary, words: Vocabulary) -> str:
@@ -312,7 +312,7 @@ def _correction(summary: Summary, words: Vocabulary) -> str:
         return f"Do not use the correction: it makes unseen rows worse ({losses})."
     units, nouns = _units_of(summary)
     more = round_up(4 * units)
-    if summary.findings or summary.certificate.claims_hidden:
+    if summary.findings or summary.most_off or summary.certificate.claims_hidden:
         return f"Do not use the correction yet: no gain beyond chance. Label about {more} {nouns} instead of {units:,}."
     return f"Label more {nouns} if smaller errors matter: about {more} would show those half as large."
 
@@ -341,8 +341,7 @@ def _but(summary: Summary, words: Vocabulary) -> str:
     worse = sorted(filter(harmed, summary.findings), key=lambda one: -one.n)
     if not worse:
         return ""
-    name = group_name(worse[0]).partition(" (")[0]
-    name = first_words(name, HARMED_WORDS // (2 if summary.leaks else 1))
+    [name] = brief_names([group_name(worse[0]).partition(" (")[0]], HARMED_NAME // (2 if summary.leaks else 1))
     more = len(worse) - 1
     others = f" and {more} more" if more else ""
     if more or summary.leaks or worse[0].corrected is None:

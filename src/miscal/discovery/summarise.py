@@ -26,7 +26,7 @@ from miscal.data.readers.outcomes import scale_words
 from miscal.data.triples import SPLITS, Triples
 from miscal.discovery import measurements
 from miscal.discovery.alarms import alarms, copy_alarms, leak_alarms, plain_facts, say_little
-from miscal.discovery.answer import answer_of, worded
+from miscal.discovery.answer import answer_of
 from miscal.discovery.fitted_rows import ALL, TEST, TIME, FittedRows, costs
 from miscal.discovery.measurements import over_time
 from miscal.discovery.several_classes import ClassRun, class_numbers
@@ -118,6 +118,7 @@ def first_numbers(rows: FittedRows, *, seed: int, several: ClassRun | None = Non
         "correction": measurements.comparison(tested, predictions, rows.regime[evaluated]),
         "gains": measurements.correction_gains(tested, predictions),
         "findings": rows.ledger.findings,
+        "most_off": rows.ledger.most_off,
         "findings_method": rows.ledger.method,
         "units": measurements.unit_numbers(tested, triples.counted_by),
         "data": _data(triples),
@@ -208,7 +209,7 @@ def summarise(
         versions=_versions(),
         timing={},
     )
-    return worded(summary)
+    return summary.model_copy(update={"answer": answer_of(summary)})
 
 
 def _everyone(triples: Triples) -> LabelledRows:

@@ -342,6 +342,8 @@ class Summary(Document):
     `gains`: for each other correction, what miscal's saves against it.
     `accounted_for`: values of columns that differ by themselves, but not beyond what the findings say; `conditional` is
         what these leave of the difference.
+    `most_off`: the group whose outcomes differ most from what is said, hidden or not, with regard to all candidates: a
+        finding, or one that is off by more; null where none is known to be off.
     `decisions`: what acting at each threshold leads to, by rising threshold.
     `map`: the maps stored beside; from Python null until they are drawn.
     `settings, timing`: what repeats the run, and seconds of each stage.
@@ -383,6 +385,7 @@ class Summary(Document):
     selection: Selection
     findings: tuple[Finding, ...] = ()
     accounted_for: tuple[Finding, ...] = ()
+    most_off: Finding | None = None
     findings_method: FindingsMethod | None = None
     decisions: tuple[Decision, ...] = ()
     units: Units | None = None

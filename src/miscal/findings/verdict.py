@@ -2,33 +2,49 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
-from miscal.base.number_wording import decimal, significant, units_and_rows
+from miscal.base.number_wording import units_and_rows
 from miscal.findings.ledger.ledger import Finding, UnitsNeeded
 from miscal.findings.ledger.sizes import NOT_KNOWN
 
+_MOST_PLACES = 4
+"""Decimals of points."""
+
 
 def in_points(size: float, digits: int = 0) -> str:
-    """Write a size in whole points, or in tenths where it is less than one.
+    """Write a size in whole points, or with a digit that is not zero.
 
     `size`: at least 0. `digits`: 1 of rates that are often small: then a size of less than ten points has two digits.
 
     Examples
     --------
     >>> in_points(0.123), in_points(0.01), in_points(0.0034), in_points(0.000234), in_points(0.0)
-    ('12 points', '1 point', '0.3 points', '0.02 points', '0.0 points')
+    ('12 points', '1 point', '0.3 points', '0.02 points', '0 points')
     >>> in_points(0.123, 1), in_points(0.0321, 1), in_points(0.0034, 1)
     ('12 points', '3.2 points', '0.34 points')
     """
-    number = _points(100 * size, size >= 0.01, digits)
+    [number] = alike_points([size], digits)
     return f"{number} point{'' if number == '1' else 's'}"
 
 
-def _points(number: float, whole: bool, digits: int) -> str:
-    if whole:
-        return f"{number:.{digits if abs(number) < 9.95 else 0}f}"
-    return significant(number) if digits else decimal(number, 1)
+def alike_points(differences: Sequence[float], digits: int = 0) -> list[str]:
+    """Write a difference and others beside it in points, with decimals for the first that show none of them as zero.
+
+    Examples
+    --------
+    >>> alike_points([-0.068, -0.1, -0.0066], 1), alike_points([0.12, 0.004, 0.221])
+    (['-6.8', '-10.0', '-0.7'], ['12.0', '0.4', '22.1'])
+    """
+    points = [100 * one for one in differences]
+    first = abs(points[0])
+    places = 0 if first >= 9.95 or not first else digits
+    if digits and 0 < first < 0.95:
+        places = 1 - math.floor(math.log10(first))
+    while places < _MOST_PLACES and any(one and not round(one, places) for one in points):
+        places += 1
+    return [f"{one:.{places}f}" for one in points]
 
 
 def interval_of_size(difference: float, interval: Sequence[float | None] | None, digits: int = 0) -> str:
@@ -39,12 +55,12 @@ def interval_of_size(difference: float, interval: Sequence[float | None] | None,
     >>> interval_of_size(-0.15, (-0.2, -0.104)), interval_of_size(0.09, None)
     ('10 to 20', '')
     >>> interval_of_size(0.001, (3e-4, 0.0017), 1)
-    '0.030 to 0.17'
+    '0.03 to 0.17'
     """
     if interval is None or interval[0] is None or interval[1] is None:
         return ""
-    ends = sorted(100 * end * (-1 if difference < 0 else 1) for end in interval)
-    low, high = (_points(end, abs(end) >= 0.95, digits) for end in ends)
+    ends = sorted(end * (-1 if difference < 0 else 1) for end in interval)
+    _, low, high = alike_points([abs(difference), *ends], digits)
     return f"{low} to {high}".replace("-", "\N{MINUS SIGN}")
 
 

@@ -15,7 +15,7 @@ from miscal.discovery.answer import helps, rate_sentence
 from miscal.discovery.summary import Summary
 from miscal.findings.decisions import Promise, ends
 from miscal.findings.ledger.ledger import Finding
-from miscal.findings.verdict import fate_words, in_points, interval_of_size, together_words
+from miscal.findings.verdict import alike_points, fate_words, in_points, interval_of_size, together_words
 from miscal.report.formatting import MINUS
 from miscal.report.groups import Group, all_rows, first_groups, off_by_themselves
 from miscal.report.opening import MOST_LINES, aligned, filled, opening_lines, short_facts
@@ -105,14 +105,12 @@ def _cells(group: Group, hidden: str) -> tuple[str, ...]:
 
 def _size(group: Group, words: Vocabulary) -> list[str]:
     """Write what is hidden, and the ends of its interval, as far as they are known."""
-
-    def written(size: float) -> str:
-        return f"{'-' if size < 0 else '+'}{in_points(abs(size), words.digits).split()[0]}"
-
     value, (low, high) = group.hidden.value, group.hidden.interval or (None, None)
     if value is None:
         return []
-    return [written(value)] if low is None or high is None else [written(value), f"({written(low)} to {written(high)})"]
+    ends = () if low is None or high is None else (low, high)
+    size, *between = (one if one[0] == "-" else f"+{one}" for one in alike_points([value, *ends], words.digits))
+    return [size, *([f"({' to '.join(between)})"] if between else [])]
 
 
 def _hidden(group: Group, reach: float, words: Vocabulary, bars: bool) -> str:

@@ -17,6 +17,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup
 
+from miscal.base.shown import first_words
 from miscal.report import formatting, legend, texts
 
 ASSETS = Path(__file__).parent / "assets"
@@ -75,7 +76,8 @@ def environment(folder: Path = ASSETS, filters: Filters = ()) -> Environment:
     )
     env.filters |= {name: getattr(formatting, name) for name in _NUMBERS}
     env.filters |= {name: _with_decimals(name, more) for name, more in _MORE_DECIMALS.items()}
-    env.filters |= {name: getattr(texts, name) for name in ("short", "few_words", "listed", "begin")}
+    env.filters |= {name: getattr(texts, name) for name in ("short", "listed", "begin")}
+    env.filters["few_words"] = first_words
     env.filters |= {"bounds": _bounds, "embed": embed, **dict(filters)}
     return env
 

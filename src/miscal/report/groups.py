@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from miscal.base.document import Measure
-from miscal.base.vocabulary import vocabulary
+from miscal.base.shown import brief_names
 from miscal.discovery.answer import group_name, harmed, named_first
 from miscal.discovery.summary import Summary
 from miscal.discovery.summary_parts import CurveNumbers, CurvePair
@@ -19,7 +19,7 @@ from miscal.report.drawing import Scale, path, round_ticks
 STATES = ("raw", "corrected")
 CURVES = 3
 """Findings with a curve of their own beside that of all rows."""
-NAMED = 26
+NAMED = 30
 """Characters of a curve's name."""
 LETTER, CLEAR = 6.6, 13.0
 """Width of a letter of it, and how far it stands from lines and other names at best, in units of the drawing."""
@@ -61,39 +61,31 @@ class Group:
 
 def groups_of(summary: Summary, most: int | None = None) -> list[Group]:
     """Return the findings of a run in their order, the first with colours of their own."""
+    found, first = summary.findings[:most], named_first(summary)
     # the group that the three lines name has a curve
-    first = _first(summary)
-    places = sorted(range(len(summary.findings[:most])), key=lambda place: place != first)
+    places = sorted(range(len(found)), key=lambda place: found[place] != first)
     drawn = [place for place in places if has_curve(summary, place + 1)][:CURVES]
     colours = {place: f"g{rank}" for rank, place in enumerate(drawn, start=1)}
-    return [
-        _group(one, place + 1, group_name(one), colours.get(place, ""))
-        for place, one in enumerate(summary.findings[:most])
-    ]
+    return [_group(one, place + 1, group_name(one), colours.get(place, "")) for place, one in enumerate(found)]
 
 
 def first_groups(summary: Summary) -> list[Group]:
-    """Return the findings of a run and of its classes.
+    """Return the group that the three lines name, then the findings by how far they are off, and those of classes.
 
-    First comes the one that the three lines name, then the others by how far they are off beside rows of equal
-    probability.
+    Findings are beside rows of equal probability.
     """
-    first = _first(summary)
-    place = lambda one: (one.number - 1 != first, -abs(one.hidden.value or 0.0))  # noqa: E731
-    return [*sorted(groups_of(summary), key=place), *class_groups(summary)]
+    first, found = named_first(summary), groups_of(summary)
+    named = [one for one in found if summary.findings[one.number - 1] == first]
+    if first is not None and not named:
+        named = [_group(first, 0, group_name(first), "")]
+    others = sorted((one for one in found if one not in named), key=lambda one: -abs(one.hidden.value or 0.0))
+    return [*named, *others, *class_groups(summary)]
 
 
 def off_by_themselves(groups: Sequence[Group]) -> list[Group]:
     """Leave out what may not be off by itself, and shows beside others alone; the first group stays."""
     off = [one.hidden.interval is None or not holds_zero(one.hidden) for one in groups]
     return [one for at, one in enumerate(groups) if at == 0 or off[at]]
-
-
-def _first(summary: Summary) -> int | None:
-    """Return the place of the finding that the three lines name; None where there is none."""
-    if not summary.findings:
-        return None
-    return summary.findings.index(named_first(summary, vocabulary(summary.kind)))
 
 
 def class_groups(summary: Summary) -> list[Group]:
@@ -202,6 +194,8 @@ def drawn_curves(
         # one range for both, in which the diagonal goes from corner to corner
         says = comes = fitted_range([*says, *comes])
     across, up = Scale(*says, *x), Scale(*comes, *y)
+    names = brief_names([name for _, name, _ in named], NAMED)
+    named = [(colour, name, pair) for name, (colour, _, pair) in zip(names, named, strict=True)]
     states = {}
     for state in STATES:
         known = [(colour, name, curve) for colour, name, pair in named if (curve := pair.get(state)) is not None]
@@ -220,8 +214,6 @@ def _curve(colour: str, name: str, curve: CurveNumbers, x: Scale, y: Scale) -> C
     points, low, high = (
         [(round(x.inside(one[0]) + by, 2), y.inside(one[side])) for one in bins for by in apart] for side in (1, 2, 3)
     )
-    if len(name) > NAMED:
-        name = short_name if len(short_name := name.partition(" (")[0]) <= NAMED else f"{name[: NAMED - 1]}…"
     return Curve(colour, name, path(points), f"{path([*low, *reversed(high)])}Z", points)
 
 

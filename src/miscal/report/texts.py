@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from miscal.base.shown import first_words
 from miscal.base.vocabulary import vocabulary
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
 from miscal.data.column_reading import COORDINATE, ColumnReading
@@ -37,21 +36,6 @@ def short(text: Any, length: int = 80) -> str:
     """
     text = str(text)
     return clean(text) if len(text) <= length else f"{clean(text[:length])}… ({count(len(text))} characters)"
-
-
-def few_words(text: Any, most: int) -> str:
-    """Cut a text after so many words, or before a bracket that would stay open.
-
-    Examples
-    --------
-    >>> few_words("humid afternoons in spring", 2), few_words("humid  afternoons", 2)
-    ('humid afternoons …', 'humid afternoons')
-    >>> few_words("coasts (84 % are cities)", 3)
-    'coasts'
-    """
-    first = first_words(str(text), most)
-    before, bracket, inside = first.rpartition(" (")
-    return before if first.endswith(" …") and bracket and ")" not in inside else first
 
 
 def first_sentence(text: str) -> tuple[str, str]:

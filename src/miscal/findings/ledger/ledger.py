@@ -151,7 +151,9 @@ class Ledger:
     whole, the strongest first; their p-values are by themselves. `values` are those of every column, in the order in
     which its table shows them, and `members` the rows of each finding, bool (n,). Of a run, `method` says how findings
     were chosen, and `clusters` how inputs were clustered, by which a new row is placed; None where they were not.
-    `by_rows` is as of the method.
+    `by_rows` is as of the method. `most_off` is the group whose outcomes differ most from its confidence, hidden or
+    not: a finding, or one that is known to be off by more than any finding and all rows seem to be. None where no group
+    is known to be off, with regard to all candidates.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -161,6 +163,7 @@ class Ledger:
     method: FindingsMethod | None = None
     clusters: InputClusters | None = None
     by_rows: int = 0
+    most_off: Finding | None = None
 
 
 def find(
@@ -252,8 +255,14 @@ def ledger_of(
     accounted = tuple(
         written(one) for one in scanned.alone if groups.kinds[one.group] == VALUE and one.group not in named
     )
-    values = column_values(table, corrected, scanned, settings)
-    return Ledger(findings, accounted, values, members, by_rows=scanned.by_rows)
+    values, most = column_values(table, corrected, scanned, settings), scanned.most_off
+    if most is not None:
+        known = (one for one, chosen in zip(findings, scanned.chosen, strict=True) if chosen.group == most.group)
+        level, (own, inside) = most.level, table.own(most.group)
+        # what was chosen by how far it is off has an interval of that which allows for the choice
+        off = residual_size(own.take(inside), level)
+        most = next(known, None) or written(most).model_copy(update={"residual": off})
+    return Ledger(findings, accounted, values, members, by_rows=scanned.by_rows, most_off=most)
 
 
 def _named(one: TestedGroup, inside: np.ndarray, table: Table, settings: LedgerSettings) -> dict[str, Any]:

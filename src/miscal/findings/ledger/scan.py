@@ -42,7 +42,7 @@ from scipy.special import ndtr, ndtri
 
 from miscal.base.document import Measure
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.survey_design import deflated
+from miscal.calibration.survey_design import average, deflated
 from miscal.findings.conditions.other_kinds import Alike
 from miscal.findings.ledger.blocks import Candidates, RowTable, Table, value_cells
 from miscal.findings.ledger.describe import describe
@@ -55,6 +55,7 @@ from miscal.findings.ledger.sizes import (
     Scanned,
     TestedGroup,
     holds_zero,
+    residual_size,
     shrinkage,
     size,
     standard_score,
@@ -63,6 +64,8 @@ from miscal.findings.ledger.sizes import (
 )
 
 _NO_VARIANCE = 1e-9
+_LOOKED_AT = 20
+"""Groups of which an interval is computed to find the one that is off most."""
 _WIDE = 50
 """Rows of a stratum that tells which share of the rows of a confidence a group is. Not tuned."""
 
@@ -103,7 +106,7 @@ def scan_table(table: Table, *, seed: int, error: float, settings: LedgerSetting
     alone = tuple(found.alone())
     # the last first: what cells tell of all of them, they tell of some
     chosen = [found.by_itself(place) for place in reversed(range(len(found.found)))]
-    return Scanned(tuple(reversed(chosen)), alone, found.more_by_rows())
+    return Scanned(tuple(reversed(chosen)), alone, found.more_by_rows(), found.most_off())
 
 
 class _Scan(Candidates):
@@ -212,6 +215,42 @@ class _Scan(Candidates):
         """Count the candidates that are beyond the cut by themselves only where rows are counted, not units."""
         z = np.abs(self.by_themselves)
         return int(np.sum((z < self.least_scores) & (z * np.sqrt(self.effect) >= self.least_scores)))
+
+    def most_off(self) -> TestedGroup | None:
+        """Return the group whose outcomes differ most from its confidence, hidden or not, by the lower limit of that.
+
+        It is one of those chosen, unless another is known to be off by more than all of them, and all rows, seem to be.
+        """
+        blocks = [(one.rows, one.groups.member) for one in self.blocks]
+        mass = np.concatenate([member.sums(rows.mass) for rows, member in blocks])
+        off = np.concatenate([member.sums(rows.mass * (rows.correct - rows.confidence)) for rows, member in blocks])
+        off = off / np.maximum(mass, np.finfo(float).tiny)
+        able = ~self.clusters & (mass > 0)
+        able[list(self.groups.trends)] = False
+        # intervals are of the few that are the largest by a normal law
+        spread = np.concatenate([member.sums(rows.mass**2 * rows.variance) for rows, member in blocks])
+        near = np.abs(off) - self.least_scores * np.sqrt(self.effect * spread) / np.maximum(mass, _NO_VARIANCE)
+        largest = np.argsort(np.where(able, near, -np.inf))[-_LOOKED_AT:]
+        limits = {one: self._least_off(one) for one in [*self.chosen, *largest[able[largest]].tolist()]}
+        rows = self.blocks[0].rows
+        whole = average(rows.correct, rows.weight) - average(rows.confidence, rows.weight)
+        seems = max(abs(one) for one in [whole, *off[self.chosen]])
+        best = max(limits, key=limits.__getitem__, default=None)
+        if best is None or limits[best] <= seems:
+            best = max(self.chosen, key=limits.__getitem__, default=None)
+        if best is None or limits[best] <= 0:
+            return None
+        z, share = float(self.by_themselves[best]), self.share[best]
+        p_value = self._p_value(best, z, given=())
+        adjusted = min(1.0, float(p_value / share))
+        level = float(self.settings.significance * share)
+        return TestedGroup(group=best, z=z, p_value=p_value, p_adjusted=adjusted, level=level)
+
+    def _least_off(self, group: int) -> float:
+        """How far the outcomes of a group are from its confidence at least, 0 where that is not known."""
+        rows, inside = self.table.own(group)
+        low, high = residual_size(rows.take(inside), float(self.settings.significance * self.share[group])).interval
+        return max(low, -high, 0.0)
 
     def _left(self, group: int, k: int, sign: float) -> tuple[float, float]:
         """Score in one direction that one of those chosen leaves of a candidate, at least 0; and the variance."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from miscal.base.shown import brief_names
 from miscal.base.vocabulary import Vocabulary
 from miscal.discovery.summary import Summary
 from miscal.findings.conditions.column_kinds import Missing, Trend
@@ -31,13 +32,13 @@ from miscal.report.groups import (
 from miscal.report.map_data import Example, Examples
 from miscal.report.opening import opening
 from miscal.report.source import Source
-from miscal.report.texts import clean, few_words, listed, short
+from miscal.report.texts import clean, listed, short
 
 FIRST, LEAST = 6, 3
 """Groups of the first screen at most, and at least; the list below has all."""
-NAME_WORDS, ALL_WORDS, LINE_WORDS, GIVEN = 8, 22, 72, 3
-"""Words of a group's name there, and of all names where the three lines have 72: the screen holds 200 with everything
-else. Of the words that the lines leave, a third are given to names, since each name brings numbers."""
+LONGEST_NAME, ALL_WORDS, LINE_WORDS, GIVEN = 55, 22, 72, 3
+"""Characters of a group's name there, and words of all names where the three lines have 72: the screen holds 200 with
+everything else. Of the words that the lines leave, a third are given to names, since each name brings numbers."""
 CHANGED = 0.0005
 """A correction that moves no group by as much has no column and no switch."""
 STATES = {"raw": "as it is", "corrected": "corrected"}
@@ -52,7 +53,9 @@ def first_screen(summary: Summary) -> dict[str, Any]:
     """Return the three lines and both pictures of a run."""
     every = first_groups(summary)
     groups = off_by_themselves(every)
-    first = [replace(one, name=few_words(one.name, NAME_WORDS)) for one in groups[:FIRST]]
+    first = groups[:FIRST]
+    names = brief_names([one.name for one in first], LONGEST_NAME)
+    first = [replace(one, name=name) for one, name in zip(first, names, strict=True)]
     lines = (summary.answer.headline, summary.answer.reason, summary.answer.action)
     words = ALL_WORDS + max(0, LINE_WORDS - sum(len(one.split()) for one in lines)) // GIVEN
     while len(first) > LEAST and sum(len(one.name.split()) for one in first) > words:

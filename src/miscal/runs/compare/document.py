@@ -14,7 +14,7 @@ from pydantic import Field, FiniteFloat, NonNegativeInt
 
 from miscal.base.document import Document, Measure, MeasureAgainstNull, Number, Part, Probability, Share, Text
 from miscal.base.number_wording import score, spoken
-from miscal.base.shown import Shown, SignedBar, first_words
+from miscal.base.shown import Shown, SignedBar, brief_names, first_words
 from miscal.base.vocabulary import ANSWER, Kind, Vocabulary, vocabulary
 from miscal.discovery.summary import Global
 from miscal.discovery.summary_parts import Answer, CurveNumbers
@@ -214,7 +214,7 @@ class ComparedRuns(Document):
         return self.measures["calibration_error"].better or self.measures["residual"].better
 
 
-MOST_WORDS, LONGEST = 8, 30
+LONGEST_NAME, LONGEST = 60, 30
 """Words of a group's name, and characters of a run's, in a sentence; tables and the page hold the whole names."""
 MOST_PRINTED, MOST_SHOWN, MOST_NOTED = 12, 3, 3
 """Groups printed and drawn, and notes printed; the page has all."""
@@ -297,7 +297,7 @@ def _name(text: str) -> str:
 
 
 def _group(group: GroupPair) -> str:
-    return first_words(group.description, MOST_WORDS)
+    return brief_names([group.description], LONGEST_NAME)[0]
 
 
 # --- what is printed ----------------------------------------------------------------------------------------------

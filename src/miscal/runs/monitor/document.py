@@ -7,13 +7,13 @@ from pydantic import Field, FiniteFloat, NonNegativeInt
 
 from miscal.base.document import Document, Measure, Number, Part, Probability, Share
 from miscal.base.number_wording import percent, units_and_rows, upper_limit
-from miscal.base.shown import Shown, ShowsItself, first_words
+from miscal.base.shown import Shown, ShowsItself, brief_names
 from miscal.base.vocabulary import ANSWER, Kind, vocabulary
-from miscal.discovery.answer import MOST_WORDS, spoken
+from miscal.discovery.answer import LONGEST_NAME, spoken
 from miscal.discovery.summary_parts import Answer
-from miscal.findings.verdict import in_points
+from miscal.findings.verdict import alike_points, in_points
 from miscal.report.formatting import decimals_for, points, signed
-from miscal.report.opening import aligned, cut, opening_lines, short_facts
+from miscal.report.opening import aligned, opening_lines, short_facts
 
 MONITOR_VERSION = 5
 """Version of the layout of ``monitor.json``; raised whenever a key changes its meaning or is removed."""
@@ -31,7 +31,7 @@ HOLDS, BROKEN, UNKNOWN = "holds", "does not hold", "not known"
 
 SHOWN = 5
 """Findings, and things not asked, that are named in sentences."""
-MOST_PRINTED, MOST_WARNED = 8, 4
+MOST_PRINTED, MOST_WARNED, LONGEST = 8, 4, 30
 """Questions, and warnings, that are printed of a look; the page has all."""
 MOST_MORE = 10
 """So many times the rows so far, and more, are not named as how many more would tell."""
@@ -208,7 +208,7 @@ def _reason(found: Monitoring) -> str:
     broken = [one for one in parts if one.state == BROKEN and one.rows.observed is not None]
     if broken:
         worst = max(broken, key=lambda one: abs(one.rows.value.value or 0.0))
-        name = first_words(worst.phrase or worst.about, MOST_WORDS)
+        [name] = brief_names([worst.phrase or worst.about], LONGEST_NAME)
         return f"Farthest off, {name}: {_promise(worst, found)}."
     if level.rows.observed is None:
         return "There are no rows yet."
@@ -265,8 +265,8 @@ def _off(value: float) -> str:
 
 def _between(low: float, high: float) -> str:
     """Write the sizes between two differences of one sign."""
-    small, large = sorted((abs(low), abs(high)))
-    return f"{in_points(small).split()[0]} to {in_points(large).split()[0]}"
+    large, small = alike_points(sorted((abs(low), abs(high)), reverse=True))
+    return f"{small} to {large}"
 
 
 def numbers(one: QuestionNumbers, found: Monitoring) -> str:
@@ -294,7 +294,10 @@ def monitor_lines(found: Monitoring, out: Path) -> list[str]:
     words, decimals = vocabulary(found.kind), decimals_for(found.epsilon)
     heads = ("rows", "number", "it says", words.heads[0], "off, points", "correction")
     asked = found.in_order[:MOST_PRINTED]
-    table = [_row(one, decimals, f"corrected {words.probability}") for one in asked]
+    # thresholds of what is corrected are said shorter
+    about = [one.about.replace(f"corrected {words.probability}", "corrected") for one in asked]
+    named = zip(asked, brief_names(about, LONGEST), strict=True)
+    table = [_row(one, decimals, name) for one, name in named]
     facts = _facts(found)[:2]
     facts += [("not asked", one) for one in found.left_out[:1]] + [("warning", one) for one in found.warnings]
     more = len(found.questions) - len(asked)
@@ -311,8 +314,8 @@ def monitor_lines(found: Monitoring, out: Path) -> list[str]:
     ]
 
 
-def _row(one: QuestionNumbers, decimals: int, side: str) -> tuple[str, ...]:
-    """Write a line of the table; `side` is what thresholds are of, which is said shorter there."""
+def _row(one: QuestionNumbers, decimals: int, name: str) -> tuple[str, ...]:
+    """Write a line of the table."""
     rows, value, ends = one.rows, one.rows.value.value, one.rows.value.interval
     if one.kind == GAIN:
         return "change of log loss", f"{rows.n:,}", "", "", "" if value is None else signed(value, 4), one.state
@@ -320,7 +323,7 @@ def _row(one: QuestionNumbers, decimals: int, side: str) -> tuple[str, ...]:
     if value is not None and ends is not None:
         said += f" ({points(ends[0], decimals)} to {points(ends[1], decimals)})"
     says, true = ("" if share is None else spoken(share) for share in (rows.corrected, rows.observed))
-    return cut(one.about.replace(side, "corrected"), 30), f"{rows.n:,}", says, true, said, one.state
+    return name, f"{rows.n:,}", says, true, said, one.state
 
 
 def _facts(found: Monitoring) -> list[tuple[str, str]]:
