@@ -36,35 +36,18 @@ def model_targets(folder: Path) -> list[Target]:
     data = read_triples(rows(), features="x_1,kind")
     field_ = miscal.MiscalibrationField().fit_triples(data)
     SavedModel(field_.to_saved(), data.encoder, "confidence").save(folder / "model")
-    targets = []
-    new = rows()
-    for name in (".", "input"):
-        place = folder / "model" / name
-        kept, tensors = json.loads((place / CONFIG).read_text()), (place / TENSORS).read_bytes()
+    place, new = folder / "model", rows()
+    kept, tensors = json.loads((place / CONFIG).read_text()), (place / TENSORS).read_bytes()
 
-        def call(content: Any, place: Path = place, kept: dict = kept, tensors: bytes = tensors) -> Any:
-            (place / TENSORS).write_bytes(tensors)
-            resealed(place, kept["format"], content)
-            try:
-                return load_model(folder / "model").correct(new)
-            finally:
-                (place / CONFIG).write_text(json.dumps(kept))
+    def call(content: Any, blob: bytes = tensors) -> Any:
+        (place / TENSORS).write_bytes(blob)
+        resealed(place, kept["format"], content)
+        return load_model(place).correct(new)
 
-        targets.append(
-            Target(f"model, {'field' if name == '.' else name}", json_edits(kept["content"]), call, _answers)
-        )
-
-        def of_tensors(edits: list, place: Path = place, kept: dict = kept, tensors: bytes = tensors) -> Any:
-            (place / TENSORS).write_bytes(edited(tensors, edits))
-            resealed(place, kept["format"], kept["content"])
-            try:
-                return load_model(folder / "model").correct(new)
-            finally:
-                (place / TENSORS).write_bytes(tensors)
-                (place / CONFIG).write_text(json.dumps(kept))
-
-        targets.append(Target(f"tensors, {'field' if name == '.' else name}", EDITS, of_tensors, _answers))
-    return targets
+    return [
+        Target("model", json_edits(kept["content"]), call, _answers),
+        Target("tensors", EDITS, lambda edits: call(kept["content"], edited(tensors, edits)), _answers),
+    ]
 
 
 def _answers(told: Any) -> bool:

@@ -213,7 +213,7 @@ def test_another_model_another_setting_and_a_damaged_state_are_refused(watch, ma
     summary.write_text(kept.replace("0", "1", 1))
     assert "changed since miscal wrote it" in watch(with_groups(80, 2)).err
     summary.write_text(kept)
-    config = tmp_path / "run" / "model" / "input" / "config.json"
+    config = tmp_path / "run" / "model" / "config.json"
     kept = config.read_text()
     config.write_text(kept + "\n")
     assert "not the one that this monitor began with" in watch(with_groups(80, 2)).err

@@ -150,13 +150,21 @@ def test_a_model_of_one_probability_takes_no_others(found):
 
 
 @pytest.mark.parametrize(
-    "change", [{"names": ["cat", "dog"]}, {"columns": ["p_cat"]}, {"correction": {}}, {"log": ...}]
+    "change",
+    [
+        {"read": {"names": ["cat", "dog"]}},
+        {"read": {"columns": ["p_cat"]}},
+        {"correction": {}},
+        {"read": {"log": None}},
+    ],
 )
 def test_a_folder_from_which_no_correction_can_be_built_is_refused(run, change):
-    folder = run / "model" / "classes"
+    folder = run / "model"
     whole = (folder / CONFIG).read_text()
     config = json.loads(whole)
-    content = {name: value for name, value in (config["content"] | change).items() if value is not ...}
+    classes = config["content"]["classes"]
+    changed = {name: {**classes[name], **value} if value else value for name, value in change.items()}
+    content = config["content"] | {"classes": classes | changed}
     sums = config["sha256"] | {"content": _content_digest(config["format"], config["version"], content)}
     (folder / CONFIG).write_text(json.dumps(config | {"content": content, "sha256": sums}))
     try:
@@ -167,7 +175,7 @@ def test_a_folder_from_which_no_correction_can_be_built_is_refused(run, change):
 
 
 def test_a_damaged_matrix_of_the_correction_is_refused(run):
-    path = run / "model" / "classes" / TENSORS
+    path = run / "model" / TENSORS
     whole = path.read_bytes()
     path.write_bytes(whole[:-8])
     try:
