@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -84,40 +83,6 @@ def merged_columns(X: NDArray[np.float64]) -> NDArray[np.intp]:
     some = X[:: -(-len(X) // JUDGED_ROWS)]
     kept = [_kept(some[:, columns]) for columns in row_blocks(*some.T.shape)]
     return np.flatnonzero(np.concatenate(kept) < _LEAST_KEPT)
-
-
-@dataclass(frozen=True, eq=False)
-class Standard:
-    """Columns that are centred and scaled before they are narrowed, where they are in double precision.
-
-    Attributes
-    ----------
-    centre, spread : float64 ndarray of shape (d,)
-        Means and standard deviations, 1 for constant columns; zeros and ones for columns in single precision, which
-        stay as they are.
-    """
-
-    centre: NDArray[np.float64]
-    spread: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, X: NDArray) -> Standard:
-        """Learn centre and spread from inputs (n, d)."""
-        if X.dtype != np.float64:
-            return cls(np.zeros(X.shape[1]), np.ones(X.shape[1]))
-        spread = X.std(0)
-        return cls(X.mean(0), np.where(spread > 0, spread, 1.0))
-
-    def __call__(self, X: NDArray) -> NDArray[np.float32]:
-        """Return inputs (n, d) as float32.
-
-        >>> X = np.array([[1.7e9], [1.7e9 + 2]])
-        >>> Standard.of(X)(X).ravel().tolist()
-        [-1.0, 1.0]
-        """
-        if X.dtype != np.float64:
-            return X.astype(np.float32, copy=False)
-        return ((X - self.centre) / self.spread).astype(np.float32)
 
 
 def _kept(columns: NDArray[np.float64]) -> NDArray[np.float64]:
