@@ -19,8 +19,7 @@ from miscal.data.readers.provenance import content_digest
 from miscal.data.readers.read import read_triples
 from miscal.discovery.saved_model import SavedModel
 from miscal.estimators.auto.geometry import LOCAL, LocalMember
-from miscal.estimators.auto.model import AutoModel
-from miscal.estimators.auto.portfolio import FIRST_STACK
+from miscal.estimators.auto.model import FIRST_STACK, AutoModel
 from miscal.estimators.auto.readout import LocalShift
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.kernel import TILE, smooth

@@ -20,8 +20,7 @@ from _shares import UNTOLD
 from _validity_counts import Told, outside
 from _validity_worlds import CALIBRATED, KINDS, LEARNED_FROM, PLANTED, VISIBLE, WORLDS, Rows, drawn, population, rows_in
 from miscal.base.folds import assign_folds
-from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
-from miscal.calibration.metrics.checked_rows import check_rows, take_rows
+from miscal.calibration.labelled_rows import LabelledRows, check_rows, effect_of_mean, take_rows
 from miscal.calibration.metrics.confidence_cells import merge, observed, smece_statistic
 from miscal.calibration.metrics.gap import measure_gap
 from miscal.calibration.metrics.inference import (

@@ -175,7 +175,7 @@ def _smece_rows(case: str, n: int, rounds: int) -> tuple[list, list]:
     both arrays."""
     import relplot
 
-    from miscal.calibration.metrics.checked_rows import check_rows
+    from miscal.calibration.labelled_rows import check_rows
     from miscal.calibration.metrics.confidence_cells import merge, simulate, smece_statistic
     from miscal.calibration.metrics.inference import smece_null
     from miscal.calibration.metrics.smooth import bin_residuals, cells_of_rows, smece

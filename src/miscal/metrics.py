@@ -26,8 +26,7 @@ from miscal.base.arrays import is_frame, numeric
 from miscal.base.checks import check_lengths, check_seed
 from miscal.base.errors import InputError
 from miscal.base.folds import assign_folds, content_order
-from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.metrics.checked_rows import check_predictions, check_slices, class_column
+from miscal.calibration.labelled_rows import LabelledRows, check_predictions, check_slices, class_column
 from miscal.calibration.metrics.curve import reliability_curve, smooth_reliability_curve
 from miscal.calibration.metrics.decisions import net_benefit
 from miscal.calibration.metrics.gap import worst_slice_gap

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from miscal.base.errors import InputError
-from miscal.calibration.metrics.checked_rows import check_rows
+from miscal.calibration.labelled_rows import check_rows
 from miscal.calibration.metrics.decisions import (
     deferral_gains,
     implied_threshold,

@@ -8,8 +8,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from miscal.base.errors import InputError
+from miscal.calibration.labelled_rows import check_rows
 from miscal.calibration.metrics import gap
-from miscal.calibration.metrics.checked_rows import check_rows
 from miscal.calibration.metrics.confidence_cells import merge, simulate, smece_statistic
 from miscal.calibration.metrics.gap import measure_gap, worst_slice
 from miscal.calibration.metrics.inference import (

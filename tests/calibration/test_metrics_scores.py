@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from miscal.base.errors import InputError
-from miscal.calibration.metrics.checked_rows import check_rows
+from miscal.calibration.labelled_rows import check_rows
 from miscal.calibration.metrics.curve import reliability_curve
 from miscal.calibration.metrics.gap import worst_slice
 from miscal.calibration.metrics.inference import smece_null

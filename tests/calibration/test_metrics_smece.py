@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 from miscal.base.errors import InputError
+from miscal.calibration.labelled_rows import check_rows, weighted_residuals
 from miscal.calibration.metrics import smooth
-from miscal.calibration.metrics.checked_rows import check_rows, weighted_residuals
 from miscal.calibration.metrics.smooth import (
     SMALLEST_SIGMA,
     bin_residuals,

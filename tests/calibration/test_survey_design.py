@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from miscal.base.errors import InputError
-from miscal.calibration.metrics.checked_rows import check_rows
+from miscal.calibration.labelled_rows import check_rows
 from miscal.calibration.metrics.curve import reliability_curve
 from miscal.calibration.metrics.gap import measure_gap
 from miscal.calibration.metrics.inference import measure_ece, measure_smece

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from miscal.base.errors import InputError
 from miscal.calibration.calibrators import CALIBRATORS
-from miscal.calibration.metrics.checked_rows import check_rows
+from miscal.calibration.labelled_rows import check_rows
 from miscal.calibration.metrics.curve import reliability_curve
 from miscal.calibration.metrics.gap import measure_gap, worst_slice
 from miscal.calibration.metrics.inference import measure_ece, measure_smece

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from miscal.base.arrays import value_list
 from miscal.base.folds import assign_folds
 from miscal.calibration.calibrators import CALIBRATORS
-from miscal.calibration.metrics.checked_rows import take_rows
+from miscal.calibration.labelled_rows import take_rows
 from miscal.data.copies import copies
 from miscal.data.splits import check_trainable, draw_rows, in_canonical_order, kept_together, split_rows, straddling
 from miscal.data.triples import FoundUnits, Triples

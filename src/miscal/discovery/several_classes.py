@@ -8,8 +8,7 @@ import numpy as np
 
 from miscal.base.document import Measure
 from miscal.base.folds import assign_folds
-from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.metrics.checked_rows import take_rows
+from miscal.calibration.labelled_rows import LabelledRows, take_rows
 from miscal.calibration.metrics.scores import mean_interval
 from miscal.calibration.simplex_maps import class_log_losses
 from miscal.calibration.survey_design import average

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from miscal.base.document import clean_text, plain
 from miscal.base.number_wording import percent
 from miscal.base.vocabulary import JUDGE, vocabulary
-from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
-from miscal.calibration.metrics.checked_rows import labelled
+from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean, labelled
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
 from miscal.data.column_reading import ColumnReading
 from miscal.data.copies import copies

@@ -33,8 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from miscal.base.checks import check_confidence, check_correct, check_lengths, check_weight
 from miscal.base.errors import InputError
-from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.metrics.checked_rows import check_rows, drawn_counts
+from miscal.calibration.labelled_rows import LabelledRows, check_rows, drawn_counts
 from miscal.calibration.metrics.confidence_cells import ConfidenceCells, merge, simulate, smece_statistic
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS, worst_slice
 from miscal.calibration.survey_design import SurveyDesign, correlation

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from miscal.base.folds import row_groups
-from miscal.calibration.metrics.checked_rows import take_rows
+from miscal.calibration.labelled_rows import take_rows
 from miscal.calibration.metrics.scores import log_losses
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import corrections_by_name

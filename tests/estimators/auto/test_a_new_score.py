@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from miscal.estimators.auto import portfolio
+from miscal.estimators.auto import model
 from miscal.estimators.auto.member import CrossFitted, Member
 from miscal.estimators.field import MiscalibrationField
 
@@ -40,7 +40,7 @@ def world():
 
 def test_its_line_puts_it_into_the_stack_the_table_and_the_saved_field(world, monkeypatch, tmp_path):
     X, y, f = world
-    monkeypatch.setattr(portfolio, "FIRST", (*portfolio.FIRST, scores))
+    monkeypatch.setattr(model, "FIRST", (*model.FIRST, scores))
     field = MiscalibrationField(n_jobs=1).fit(X, y, confidence=f)
     row = next(row for row in field.selection_ if row["name"] == "toy sign of a product")
     assert row["size"] == 1.5

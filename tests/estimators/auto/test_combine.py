@@ -9,7 +9,7 @@ from scipy.special import expit
 
 from miscal.estimators.auto.estimator import _combine, _CrossFittedScores, _stacked, _trust
 from miscal.estimators.auto.member import CrossFitted, LearningRows, Query
-from miscal.estimators.auto.portfolio import FIRST_STACK, columns, weighted
+from miscal.estimators.auto.model import FIRST_STACK, columns, weighted
 
 
 def drawn(seed, n=200, noise=0.3):

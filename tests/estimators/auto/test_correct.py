@@ -16,8 +16,7 @@ from miscal.estimators.auto.estimator import fit_auto
 from miscal.estimators.auto.geometry import LOCAL, LocalMember
 from miscal.estimators.auto.kernels import KernelMember, KernelRecipe
 from miscal.estimators.auto.member import Query
-from miscal.estimators.auto.model import AutoModel
-from miscal.estimators.auto.portfolio import FIRST_STACK
+from miscal.estimators.auto.model import FIRST_STACK, AutoModel
 from miscal.estimators.auto.readout import LocalShift
 from miscal.estimators.auto.settings import AUTO
 from miscal.estimators.auto.trees import Forest, TreeMember

@@ -99,7 +99,7 @@ def merge(rows: LabelledRows, label: np.ndarray | None = None, *, effect: float 
 
     Examples
     --------
-    >>> from miscal.calibration.metrics.checked_rows import check_rows
+    >>> from miscal.calibration.labelled_rows import check_rows
     >>> merge(check_rows([0, 1], [0.5, 0.5])).count
     array([2.])
     """
@@ -137,7 +137,7 @@ def simulate(
 
     Examples
     --------
-    >>> from miscal.calibration.metrics.checked_rows import check_rows
+    >>> from miscal.calibration.labelled_rows import check_rows
     >>> cells = merge(check_rows([0, 1], [0.5, 0.5]))
     >>> mean = lambda residual, mass: residual.sum(axis=1) / mass.sum(axis=1)
     >>> simulate(cells, np.ones(1), mean, 3, np.random.default_rng(0), resample=True)

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.metrics.checked_rows import check_predictions
+from miscal.calibration.labelled_rows import LabelledRows, check_predictions
 from miscal.calibration.metrics.confidence_cells import merge
 from miscal.calibration.metrics.inference import DRAWS, ErrorEstimate, RandomState, effect_given_confidence, smece_of
 from miscal.calibration.metrics.scores import bin_index, wilson

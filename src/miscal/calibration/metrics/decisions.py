@@ -22,8 +22,7 @@ import numpy as np
 
 from miscal.base.checks import check_lengths
 from miscal.base.errors import InputError
-from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.metrics.checked_rows import check_predictions, check_rows, drawn_counts
+from miscal.calibration.labelled_rows import LabelledRows, check_predictions, check_rows, drawn_counts
 from miscal.calibration.metrics.inference import DRAWS, RandomState, generator
 from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL, MeanEstimate, mean_of_values
 from miscal.calibration.survey_design import fewness

@@ -18,8 +18,7 @@ import numpy as np
 
 from miscal.base.checks import check_lengths
 from miscal.base.errors import InputError
-from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.metrics.checked_rows import check_predictions, check_rows, check_slices
+from miscal.calibration.labelled_rows import LabelledRows, check_predictions, check_rows, check_slices
 from miscal.calibration.metrics.confidence_cells import (
     ConfidenceCells,
     Statistic,

@@ -11,8 +11,7 @@ import numpy as np
 
 from miscal.base.checks import check_weight
 from miscal.base.errors import InputError
-from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.metrics.checked_rows import check_groups, check_predictions, labelled
+from miscal.calibration.labelled_rows import LabelledRows, check_groups, check_predictions, labelled
 
 LOG_LOSS_CLIP = 1e-4
 """Log loss takes probabilities clipped to [1e-4, 1 - 1e-4], for every method alike: a smaller clip lets a few

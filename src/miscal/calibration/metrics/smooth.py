@@ -37,8 +37,7 @@ from typing import Any
 
 import numpy as np
 
-from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.metrics.checked_rows import check_predictions, weighted_residuals
+from miscal.calibration.labelled_rows import LabelledRows, check_predictions, weighted_residuals
 
 BINNING_ERROR = 5e-6
 """Largest change of a value by linear binning. A smaller one costs cells; half of the 1e-5 that `smece` promises."""

@@ -16,7 +16,7 @@
    (:mod:`miscal.estimators.auto.stack`). If it does, its shift is taken the more wholly the more units have the
    rarer outcome.
 
-The order of the scores is that of :mod:`miscal.estimators.auto.portfolio`, every constant is one of
+The order of the scores is that of :mod:`miscal.estimators.auto.model`, every constant is one of
 :mod:`miscal.estimators.auto.settings`.
 """
 
@@ -45,11 +45,13 @@ from miscal.estimators.auto.geometry import LOCAL, crossfit_local
 from miscal.estimators.auto.inputs import Scaler, fit_scaler
 from miscal.estimators.auto.kernels import WIDE, refined_scores
 from miscal.estimators.auto.member import CrossFitted, LearningRows, Query
-from miscal.estimators.auto.model import AutoModel, Placement, ScoreCandidate
-from miscal.estimators.auto.portfolio import (
+from miscal.estimators.auto.model import (
     EARNING,
     FIRST_STACK,
+    AutoModel,
+    Placement,
     Portfolio,
+    ScoreCandidate,
     columns,
     crossfit_first,
     first_prior,

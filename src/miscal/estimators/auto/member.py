@@ -2,7 +2,7 @@
 
 A score that is still to be fitted is a function that cross-fits it on :class:`LearningRows`. What it leaves is a
 *member*: it tells the logit shift of new rows, and can be saved. A new score is one module with both, and its two
-lines in :mod:`miscal.estimators.auto.portfolio`.
+lines in :mod:`miscal.estimators.auto.model`.
 """
 
 from __future__ import annotations

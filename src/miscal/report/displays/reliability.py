@@ -11,7 +11,7 @@ from miscal.base.arrays import value_list
 from miscal.base.checks import check_lengths
 from miscal.base.errors import InputError
 from miscal.base.vocabulary import EVENT, Kind, vocabulary
-from miscal.calibration.metrics.checked_rows import class_column
+from miscal.calibration.labelled_rows import class_column
 from miscal.calibration.metrics.curve import SmoothReliabilityCurve, smooth_reliability_curve
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
 from miscal.report.displays.findings import Display, check_some, literal, percent_axis

@@ -15,7 +15,7 @@ from miscal.base.files import locked, replace_file
 from miscal.base.number_wording import score
 from miscal.base.shown import Shown, ShowsItself
 from miscal.base.signatures import checked_call
-from miscal.calibration.metrics.checked_rows import take_rows
+from miscal.calibration.labelled_rows import take_rows
 from miscal.calibration.metrics.gap import clipped
 from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples

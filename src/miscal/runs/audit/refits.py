@@ -10,7 +10,7 @@ import numpy as np
 
 from miscal.base.errors import InputError
 from miscal.base.vocabulary import Kind, vocabulary
-from miscal.calibration.metrics.checked_rows import take_rows
+from miscal.calibration.labelled_rows import take_rows
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS, clipped, worst_slice
 from miscal.calibration.survey_design import SurveyDesign, average, spread
 from miscal.data.triples import Triples

@@ -14,8 +14,7 @@ from miscal.base.arrays import as_text, column_of
 from miscal.base.errors import InputError, MiscalError, MismatchError, argument, command, either
 from miscal.base.folds import row_groups
 from miscal.base.vocabulary import ANSWER
-from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.metrics.checked_rows import take_rows
+from miscal.calibration.labelled_rows import LabelledRows, take_rows
 from miscal.data.readers.names import find
 from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.fitted_rows import TIME

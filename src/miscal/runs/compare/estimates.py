@@ -10,7 +10,7 @@ from scipy.special import ndtri, stdtr, stdtrit
 
 from miscal.base.document import Measure, MeasureAgainstNull, interval, number
 from miscal.base.folds import assign_folds, row_groups
-from miscal.calibration.metrics.checked_rows import take_rows
+from miscal.calibration.labelled_rows import take_rows
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
 from miscal.calibration.survey_design import correlation
 from miscal.evidence.conditional import outcome_given_confidence

@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 from scipy.special import expit, logit
 
-from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.metrics.checked_rows import take_rows
+from miscal.calibration.labelled_rows import LabelledRows, take_rows
 from miscal.calibration.metrics.scores import LOG_LOSS_CLIP, log_losses
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome

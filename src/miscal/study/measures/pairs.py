@@ -10,8 +10,7 @@ import numpy as np
 
 from miscal.base.document import clean_text
 from miscal.base.vocabulary import Kind
-from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.metrics.checked_rows import take_rows
+from miscal.calibration.labelled_rows import LabelledRows, take_rows
 from miscal.calibration.metrics.decisions import deferral_gains, risk_at_coverage
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS, clipped
 from miscal.calibration.metrics.scores import log_losses
