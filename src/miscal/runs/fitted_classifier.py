@@ -107,9 +107,7 @@ class _SavedCorrection:
     classes: list[Any]
     type: str
     classes_of_estimators: list[list[Any] | None]
-    field: SavedEstimator | None
-    simplex: SimplexCorrection | None
-    global_map: Calibrator | None
+    correction: SavedEstimator | SimplexCorrection | Calibrator | None
     reading: InputReading | None
 
 
@@ -118,13 +116,9 @@ def write_correction(model: Any, folder: str | Path) -> None:
     classes, correction, reading = model.classes_.tolist(), model.correction_, model.input_reading_
     if not all(isinstance(one, str | int | float) for one in classes):
         raise InputError(f"classes must be text, numbers or truth values to be saved; got {classes[0]!r}")
-    field = isinstance(correction, MiscalibrationField)
     saved = _SavedCorrection(
         model.method, model.local_, classes, model.classes_.dtype.str, _classes_of(model.estimators_),
-        correction.to_saved() if field else None,
-        correction if isinstance(correction, SimplexCorrection) else None,
-        correction if isinstance(correction, Calibrator) else None,
-        reading,
+        correction.to_saved() if isinstance(correction, MiscalibrationField) else correction, reading,
     )  # fmt: skip
     writer = "`LocalCalibratedClassifier.save`"
     with whole_folder(folder, holds=(CONFIG, TENSORS), writer=writer, overwrite=True) as partial:
@@ -146,9 +140,9 @@ def read_correction(of: Callable[..., Any], folder: str | Path, estimators: Sequ
     with rebuilding(folder):
         model.classes_ = np.array(saved.classes, dtype=saved.type)
         model.local_, model._rows, model.input_reading_ = saved.structure, None, saved.reading
-        model.correction_ = saved.simplex or saved.global_map
-        if saved.field is not None:
-            model.correction_ = MiscalibrationField(saved.field.method).adopt(saved.field)
+        model.correction_ = saved.correction
+        if isinstance(saved.correction, SavedEstimator):
+            model.correction_ = MiscalibrationField(saved.correction.method).adopt(saved.correction)
         # parts that do not fit together show where anything is corrected
         k, width = len(model.classes_), model.input_reading_.encoder.n_features if model.local_ else 0
         tried = corrected_by(model.correction_, np.zeros((1, width)), np.full((1, k), 1 / k), local=model.local_)
