@@ -264,31 +264,25 @@ def _withheld(names: Sequence[str]) -> str:
 
 
 def _leak(one: ColumnReading) -> str:
-    as_after = "as what is known only after the outcome does"
+    area, afterwards = f"(area under the ROC curve {one.leak:.3f})", "as what is known only after the outcome does"
     if one.leak_by in _BY_BOTH:
         return (
             f"The columns {one.name!r} and {one.leak_with!r} {_BY_BOTH[one.leak_by]} tell outcomes nearly perfectly "
-            f"(area under the ROC curve {one.leak:.3f}), which neither does alone, {as_after}"
+            f"{area}, which neither does alone, {afterwards}"
         )
     if one.leak_with is not None:
-        return (
-            f"The column {one.name!r} tells the outcome nearly perfectly by whether it equals {one.leak_with!r} (area "
-            f"under the ROC curve {one.leak:.3f}), {as_after}"
-        )
-    if one.leak_by == "blanks":
+        tells = f"tells the outcome nearly perfectly by whether it equals {one.leak_with!r} {area}"
+    elif one.leak_by == "blanks":
         return (
             f"All rows in which the column {one.name!r} is blank have one outcome, which has a chance of less than one "
             "in a million by the probabilities of the model, as where a column is filled in after the outcome"
         )
-    if one.leak_by == "entropy":
-        return (
-            f"The column {one.name!r} alone takes away {percent(one.leak or 0)} of the entropy that the probabilities "
-            f"of the model leave in the outcome, {as_after}"
-        )
-    return (
-        f"The column {one.name!r} alone ranks outcomes nearly perfectly (area under the ROC curve {one.leak:.3f}), "
-        f"{as_after}"
-    )
+    elif one.leak_by == "entropy":
+        left = "the entropy that the probabilities of the model leave in the outcome"
+        tells = f"alone takes away {percent(one.leak or 0)} of {left}"
+    else:
+        tells = f"alone ranks outcomes nearly perfectly {area}"
+    return f"The column {one.name!r} {tells}, {afterwards}"
 
 
 def copy_alarms(copied: Copies | None, n: int) -> tuple[str, ...]:

@@ -296,14 +296,6 @@ def keywords(texts: Sequence[str], parts: Sequence[np.ndarray]) -> list[tuple[st
     >>> law, chemistry
     (('court jury',), ('atom carbon',))
     """
-    counts, terms = _count([text[:TEXT_LENGTH] for text in texts], LEAST_TEXTS)
-    if not len(terms):
-        return [()] * len(parts)
-    return [_top_terms(counts, terms, inside) for inside in parts]
-
-
-def _count(texts: list[str], least: int) -> tuple:
-    """Rows by terms (sparse, 0/1) and the terms."""
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
 
     counter = CountVectorizer(
@@ -312,14 +304,16 @@ def _count(texts: list[str], least: int) -> tuple:
         stop_words=sorted(ENGLISH_STOP_WORDS.union(_REMNANTS)),
         token_pattern=_WORD,
         # of fewer than 50 texts, a tenth of them is enough
-        min_df=min(least, max(1, len(texts) // 10)),
+        min_df=min(LEAST_TEXTS, max(1, len(texts) // 10)),
         dtype=np.int32,
     )
     try:
-        counts = counter.fit_transform(texts)
+        # rows by terms, 0 or 1
+        counts = counter.fit_transform([text[:TEXT_LENGTH] for text in texts]).tocsr()
     except ValueError:  # scikit-learn's way to say that no word is left
-        return None, np.array([], dtype=object)
-    return counts.tocsr(), counter.get_feature_names_out()
+        return [()] * len(parts)
+    terms = counter.get_feature_names_out()
+    return [_top_terms(counts, terms, inside) for inside in parts]
 
 
 def _top_terms(counts, terms: np.ndarray, inside: np.ndarray) -> tuple[str, ...]:

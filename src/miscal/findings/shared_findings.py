@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -245,18 +244,9 @@ class _GroupsOfModels:
         )
 
     def findings(self, chosen: Sequence[TestedGroup]) -> list[SharedFinding]:
-        different = self._differences([one.group for one in chosen])
-        found, known = [], {one.group for one in chosen}
-        for one in chosen:
-            effect = self.tests.pooled(*self._rows(one.group), level=one.level)
-            tested = {"beyond": one.conditional, "p_shared": one.p_value, "p_shared_adjusted": one.p_adjusted}
-            found.append(self._finding(SHARED, one.group, effect, different.get(one.group), **tested))
-        for place in different:
-            if place not in known:
-                effect = self.tests.pooled(*self._rows(place))
-                tested = {"beyond": _UNDEFINED, "p_shared": effect.p_value, "p_shared_adjusted": None}
-                found.append(self._finding(DIFFERING, place, effect, different[place], **tested))
-        return found
+        shared = {one.group: one for one in chosen}
+        different = self._differences(list(shared))
+        return [self._finding(place, shared.get(place), different.get(place)) for place in {**shared, **different}]
 
     def _rows(self, place: int) -> tuple[np.ndarray, np.ndarray, TrendRows | None]:
         """Return what each row adds to the test of a group, its rows, and its trend, if it is one."""
@@ -299,23 +289,24 @@ class _GroupsOfModels:
                 found[place] = p_value
         return found
 
-    def _finding(
-        self, kind: str, place: int, effect: Measure, different: tuple[float, float] | None, **tested: Any
-    ) -> SharedFinding:
+    def _finding(self, place: int, shared: TestedGroup | None, different: tuple[float, float] | None) -> SharedFinding:
         asked = self._rows(place)
+        effect = self.tests.pooled(*asked, level=None if shared is None else shared.level)
         n = np.bincount(self.tests.part[asked[1]], minlength=len(self.together.models)).tolist()
         effects = self.tests.effects(*asked)
         after = {} if self.corrected is None else self.corrected.effects(*asked)
         return SharedFinding(
-            kind=kind,
+            kind=DIFFERING if shared is None else SHARED,
             condition=self.groups.conditions[place],
             n=sum(n),
             effect=Measure(value=effect.value, interval=effect.interval),
+            beyond=_UNDEFINED if shared is None else shared.conditional,
+            p_shared=effect.p_value if shared is None else shared.p_value,
+            p_shared_adjusted=None if shared is None else shared.p_adjusted,
             p_difference=None if different is None else different[0],
             p_difference_adjusted=None if different is None else different[1],
             models=tuple(
                 ModelEffect(model, n[at], effects.get(at, _UNDEFINED), after.get(at, _UNDEFINED).value)
                 for at, model in enumerate(self.together.models)
             ),
-            **tested,
         )

@@ -65,7 +65,8 @@ class Columns:
         many = int(stratum.max()) + 1
         for place in range(len(self)):
             rows, numbers = self.stored(place)
-            sums = [np.bincount(stratum[rows], weight[rows] * numbers, many)[:, None] for weight in weights]
+            at = stratum[rows]
+            sums = [np.asarray(np.bincount(at, one[rows] * numbers, many), np.float64)[:, None] for one in weights]
             yield slice(place, place + 1), sums
 
     def products(self, stratum: Ints, left: Floats, right: Floats, factor: Floats, *, squared: bool = False) -> Floats:
