@@ -24,7 +24,7 @@ import numpy as np
 import polars as pl
 
 from miscal.base.errors import MiscalError
-from miscal.data.readers.class_columns import ModelClasses
+from miscal.data.readers.class_columns import ClassColumns
 from miscal.data.readers.new_rows import open_new_rows
 from miscal.data.readers.read import read_triples
 
@@ -137,7 +137,7 @@ def cases(folder: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
         t = known(asked)
         taken = {name: fresh[asked][name] for name in ("embeddings", "where") if name in fresh[asked]}
         if t.classes is not None:
-            taken["classes"] = ModelClasses(t.classes.names, t.classes.columns, t.classes.log)
+            taken["classes"] = ClassColumns(t.classes.names, columns=t.classes.columns, log=t.classes.log)
             taken["probabilities"] = fresh[asked]["probabilities"] if asked == "matrix" else None
         taken |= {"encoder": t.encoder, "kind": t.kind, "scale": t.judged and t.judged.scale}
         opened = open_new_rows(
