@@ -64,6 +64,7 @@ def test_what_is_imported_is_read_as_triples(tmp_path, tool):
 
 
 TOY = """
+from miscal.data.importers.logs import ImportedRow, log_of
 
 FILES = ("*.toy",)
 

@@ -87,6 +87,15 @@ def test_a_second_reading_is_the_same(tmp_path):
     assert again.judged.labelling.tolist() == [0.5] * len(again)
 
 
+def test_the_chance_of_being_judged_stays_with_its_row_where_others_are_dropped():
+    p, size = np.linspace(0.1, 0.9, 240), np.arange(240.0)
+    size[[3, 100, 101, 102]] = np.inf
+    columns = _table(p=p.tolist(), size=size.tolist())
+    triples = _read(columns, labelling_probability="p", features="size", on_invalid="drop")
+    assert not {3, 100, 101, 102} & {*triples.row.tolist()}
+    assert triples.judged.labelling.tolist() == p[triples.row].tolist()
+
+
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
