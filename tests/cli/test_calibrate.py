@@ -49,7 +49,7 @@ DIFFERENCES = {
     "numbers as text": (
         with_column(age=pl.col("age").cast(pl.String)),
         [],
-        r"column 'age' must be numbers; got text .*store it as num",
+        r"column 'age' must be numbers; got numbers written as text .*store them as num",
         None,
     ),
     "numbers for text": (with_column(kind=pl.lit(1)), [], r"column 'kind' held text when the model was fitted", None),

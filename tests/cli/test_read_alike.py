@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from miscal.base.errors import InputError
-from miscal.data.readers.pieces import open_pieces
+from miscal.data.readers.opening import open_source
 from miscal.data.readers.read import read_triples
 from miscal.runs.correct import calibrate_file
 
@@ -18,11 +18,11 @@ FEATURES = "age,count,one,kind"
 
 @pytest.fixture
 def small_pieces(monkeypatch):
-    from miscal.data.readers import pieces
+    from miscal.data.readers import delimited
     from miscal.runs.correct import command
 
     monkeypatch.setattr(command, "_PIECE_ROWS", (16, 16))
-    monkeypatch.setattr(pieces, "_TYPED_ROWS", 50)
+    monkeypatch.setattr(delimited, "_TYPED_ROWS", 50)
 
 
 @pytest.mark.parametrize("words", [("true", "false"), ("True", "False"), ("TRUE", "FALSE"), ("tRUE", "FALSE")])
@@ -46,16 +46,16 @@ def test_types_are_those_of_the_whole_file(values, tmp_path, small_pieces):
     column = ["", *([values[0]] * 120), *([values[1]] * 60)]
     (tmp_path / "a.csv").write_text("a,b\n" + "".join(f"{value},1\n" for value in column))
     whole = read_whole(tmp_path / "a.csv")
-    source = open_pieces(tmp_path / "a.csv")
-    parts = pl.concat([source.load(piece, ["a"], typed=True) for piece in source.pieces(7)])["a"]
+    source = open_source(tmp_path / "a.csv", whole=False)
+    parts = pl.concat([source.load(["a"], piece, typed=True) for piece in source.pieces(7)])["a"]
     assert parts.dtype == whole.dtype
     assert parts.equals(whole)
 
 
 def read_whole(path):
-    from miscal.data.readers.pieces import open_table
+    from miscal.data.readers.opening import open_source
 
-    return open_table(path).load(["a"])["a"]
+    return open_source(path).load(["a"])["a"]
 
 
 @pytest.mark.parametrize("word", ["TRUE", "True", "true"])

@@ -11,13 +11,11 @@ from hypothesis import strategies as st
 
 from miscal.base.errors import InputError, MissingColumn
 from miscal.base.folders import built, state_of
-from miscal.data.column_reading import ColumnReading
 from miscal.data.encoders.features import FeatureColumns
-from miscal.data.encoders.kinds import KINDS
-from miscal.data.encoders.kinds.number import DateColumn
+from miscal.data.encoders.kinds import KINDS, DateColumn
 from miscal.data.encoders.protocol import Encoder
 from miscal.data.encoders.texts import PlacesAndColumns
-from miscal.data.readers.column_readings import KEY
+from miscal.data.readers.column_readings import KEY, ColumnReading
 from miscal.data.readers.leaks import LeakSearch
 from miscal.data.readers.new_rows import read_inputs
 from miscal.data.readers.read import read_triples

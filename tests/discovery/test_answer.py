@@ -8,7 +8,7 @@ import pytest
 from miscal.base.document import Measure
 from miscal.base.number_wording import spoken
 from miscal.base.vocabulary import KINDS, vocabulary
-from miscal.data.column_reading import ColumnReading
+from miscal.data.readers.column_readings import ColumnReading
 from miscal.discovery.answer import answer_of, finding_sentence
 from miscal.discovery.summary import Summary
 from miscal.findings.ledger.ledger import Finding

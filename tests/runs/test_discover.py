@@ -22,7 +22,7 @@ from miscal.cli import main
 from miscal.cli.app import build
 from miscal.data.columns import Columns
 from miscal.data.readers.names import columns_of
-from miscal.data.readers.pieces import open_table
+from miscal.data.readers.opening import open_source
 from miscal.data.triples import Triples
 from miscal.discovery import layout
 from miscal.discovery.run import GivenRows, RunContent
@@ -144,7 +144,7 @@ def test_a_column_without_a_name_is_read_and_plays_no_part(ending, tmp_path):
     frame, path = loans(), tmp_path / f"loans.{ending}"
     table = pl.DataFrame({"": range(N), **{name: frame[name].to_list() for name in frame}})
     {"csv": table.write_csv, "jsonl": table.write_ndjson, "parquet": table.write_parquet}[ending](path)
-    opened = open_table(path)
+    opened = open_source(path)
     assert opened.load(opened.columns).columns == table.columns
     got = read_rows(path, DiscoverySettings(), **EVENT, features="auto")
     assert got.source["columns"]["x"] == read(frame, **EVENT, features="auto").source["columns"]["x"]

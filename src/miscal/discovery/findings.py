@@ -13,7 +13,7 @@ from miscal.base.arrays import is_frame
 from miscal.base.checks import check_confidence, check_correct, check_lengths, check_weight
 from miscal.base.document import clean_text
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.data.readers.in_memory import read
+from miscal.data.readers.opening import open_source
 from miscal.data.readers.rows import TableRows, metadata_of
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
@@ -100,7 +100,7 @@ def named_findings(y_true: Any, y_prob: Any, by: Any, *, sample_weight: Any = No
     table = (
         by if is_frame(by) or isinstance(by, (Mapping, pl.LazyFrame)) else {str(getattr(by, "name", None) or "by"): by}
     )
-    opened = read(table)
+    opened = open_source(table)
     frame = opened.load(opened.columns)
     n = check_lengths(y_true=y_true, y_prob=y_prob, by=frame, sample_weight=sample_weight)
     weight = None if sample_weight is None else check_weight(sample_weight, n)

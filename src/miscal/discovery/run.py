@@ -11,11 +11,11 @@ import polars as pl
 
 from miscal.base.arrays import column_of
 from miscal.base.errors import MismatchError
-from miscal.data.readers.in_memory import accepts, collected
-from miscal.data.readers.pieces import open_table
+from miscal.data.readers.matrices import TENSOR
+from miscal.data.readers.opening import collected, is_table, open_source
 from miscal.data.readers.provenance import EMBEDDINGS_FILE, ROWS_FILE, found_in
 from miscal.data.readers.read import reread
-from miscal.data.readers.table import TENSOR, Table, own_parquet
+from miscal.data.readers.source import Source, own_parquet
 from miscal.data.triples import FoundUnits, Triples
 from miscal.discovery.fitted_rows import TEST, TIME
 from miscal.discovery.layout import MAP_FILE, Picture
@@ -172,19 +172,19 @@ class RunContent:
         digest = self.source.get("sha256")
         return digest is not None and digest == other.source.get("sha256")
 
-    def data(self) -> Table:
+    def data(self) -> Source:
         """Open the table that the rows were read from."""
         source = self.source
         options = source["options"]
         where = source["path"] if self.kept.table is None else self.kept.table
-        return open_table(where, encoding=options["encoding"])
+        return open_source(where, encoding=options["encoding"])
 
-    def data_with(self, column: str) -> Table:
+    def data_with(self, column: str) -> Source:
         """Open the table with a column that may not have been read: of a run in memory, the data as they were given."""
         table = self.data()
-        if column in table.columns or self.given is None or not accepts(self.given):
+        if column in table.columns or self.given is None or not is_table(self.given):
             return table
-        given, kept = open_table(collected(self.given)), self.kept.table
+        given, kept = open_source(collected(self.given)), self.kept.table
         if column not in given.columns or kept is None:
             return table
         shared = [name for name in kept.columns if name in given.columns]

@@ -17,7 +17,7 @@ from miscal.base.frames import FrameKind
 from miscal.base.vocabulary import ANSWER, Kind
 from miscal.data.encoders.protocol import Encoder
 from miscal.data.judged import JudgeScale
-from miscal.data.readers.class_columns import ModelClasses
+from miscal.data.readers.class_columns import ClassColumns
 from miscal.data.readers.new_rows import NewRows, NewSource, open_new_rows
 from miscal.estimators.registry import Estimator, SavedEstimator
 from miscal.estimators.simplex.correction import SimplexCorrection
@@ -55,14 +55,14 @@ class SavedClasses:
     `read`: names of the classes, and how their probabilities were read.
     """
 
-    read: ModelClasses
+    read: ClassColumns
     correction: SimplexCorrection
 
     @classmethod
     def of(cls, rows: Triples, correction: SimplexCorrection) -> Self:
         """Put a correction together with how the probabilities of the rows were read."""
         classes: Any = rows.classes
-        return cls(ModelClasses(classes.names, classes.columns, classes.log), correction)
+        return cls(ClassColumns(classes.names, columns=classes.columns, log=classes.log), correction)
 
     def correct(self, X: NDArray, probability: NDArray[np.float64], local: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Correct probabilities.

@@ -15,7 +15,7 @@ from miscal.base.document import Document, Measure, MeasureAgainstNull, Number, 
 from miscal.base.errors import CorruptFile, FileError, MismatchError, command
 from miscal.base.folds import PERIODS
 from miscal.base.vocabulary import ANSWER, Kind
-from miscal.data.column_reading import ColumnReading
+from miscal.data.readers.column_readings import ColumnReading
 from miscal.data.triples import UnitSource
 from miscal.discovery.summary_parts import Answer, ClassNumbers, CurvePair, JudgeNumbers, PlainFacts, Score
 from miscal.evidence.certificates import Certificate

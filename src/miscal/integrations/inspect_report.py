@@ -20,7 +20,7 @@ import numpy as np
 
 from miscal import metrics
 from miscal.base.errors import InputError, MiscalError
-from miscal.data.importers.imported_rows import UnusableRow
+from miscal.data.importers.logs import UnusableRow
 from miscal.data.importers.stated_confidences import shares_of, stated
 from miscal.data.importers.tools.inspect import right_or_wrong
 
@@ -120,7 +120,7 @@ def write_report(log: str) -> Path:
         If the log is on another machine, or its samples cannot be used.
     """
     from miscal.data.importers.imported import read_log
-    from miscal.data.importers.imported_rows import COLUMNS
+    from miscal.data.importers.logs import COLUMNS
     from miscal.runs.discover import discover
 
     place = _local(log)

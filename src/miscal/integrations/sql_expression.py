@@ -10,8 +10,7 @@ import numpy as np
 
 from miscal.base.errors import InputError, argument
 from miscal.base.files import check_target, write_new
-from miscal.data.encoders.kinds.category import CategoryColumn, OrderedColumn
-from miscal.data.encoders.kinds.number import NumberColumn
+from miscal.data.encoders.kinds import CategoryColumn, NumberColumn
 from miscal.data.relations import Dialect, Writer, writer_of
 from miscal.discovery.run import read_run
 from miscal.discovery.saved_model import SavedModel, load_model
@@ -121,7 +120,7 @@ def _column(encoder: Any, shift: Shift) -> tuple[Any, int]:
         columns = encoder
     j = shift.column - skipped
     for kind, numbers, codes in columns.spans() if hasattr(columns, "spans") and j >= 0 else ():
-        if isinstance(kind, (NumberColumn, CategoryColumn, OrderedColumn)):
+        if isinstance(kind, (NumberColumn, CategoryColumn)):
             if numbers.start <= j < numbers.stop:
                 return kind, j - numbers.start
             if codes.start <= j < codes.stop:
@@ -150,7 +149,7 @@ def _inside(kind: Any, place: int, shift: Shift, sql: Writer) -> str:
     blank = f"NOT {sql.known(kind.column, sql.one_of(kind.column, kind.categories))}"
     if place < 0:
         return found[int(shift.at)] if shift.at < len(found) else blank
-    if isinstance(kind, CategoryColumn):
+    if kind.type == CategoryColumn.type:
         if place == len(found):
             return blank
         # the usual category stands for a blank where there was none

@@ -10,7 +10,7 @@ from miscal.base.document import Measure
 from miscal.base.number_wording import rate, spoken, threshold_text
 from miscal.base.shown import WIDTH, escaped, fact_lines, markdown_table
 from miscal.base.vocabulary import Vocabulary, vocabulary
-from miscal.data.column_reading import ColumnReading
+from miscal.data.readers.column_readings import ColumnReading
 from miscal.discovery.answer import helps, rate_sentence
 from miscal.discovery.summary import Summary
 from miscal.findings.decisions import Promise, ends

@@ -11,7 +11,7 @@ from typing import Any
 
 from miscal.base.vocabulary import vocabulary
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
-from miscal.data.column_reading import COORDINATE, ColumnReading
+from miscal.data.readers.column_readings import COORDINATE, ColumnReading
 from miscal.discovery.summary import Columns, Summary, Units
 from miscal.report.formatting import MINUS, count, finite
 

@@ -148,12 +148,11 @@ def _with_encoder(triples: Triples) -> Triples:
 
 def _kept(given: Given, triples: Triples) -> GivenRows:
     """Return what a folder must keep of the rows that were in memory."""
-    from miscal.data.readers.pieces import open_table
-    from miscal.data.readers.rows import numbers_or_checked
-    from miscal.data.readers.table import read_matrix
+    from miscal.data.readers.matrices import numbers_or_checked, read_matrix
+    from miscal.data.readers.opening import open_source
     from miscal.discovery.run import GivenRows
 
     memory = triples.source.get("in_memory", {})
-    table = open_table(given.source).load(memory["columns"]) if memory.get("columns") else None
+    table = open_source(given.source).load(memory["columns"]) if memory.get("columns") else None
     embeddings = numbers_or_checked(read_matrix(given.options["embeddings"])) if memory.get("embeddings") else None
     return GivenRows.of(table, embeddings)

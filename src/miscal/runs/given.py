@@ -14,7 +14,7 @@ from miscal.base.errors import InputError
 from miscal.base.frames import FrameKind, refuse_other_order
 from miscal.data.columns import SINGLE, name_of
 from miscal.data.readers.class_columns import class_names
-from miscal.data.readers.in_memory import accepts, collected, with_columns
+from miscal.data.readers.opening import collected, is_table, with_columns
 
 NAMING = ("metadata", "names_only")
 """Arguments that name columns, or hold a table of them."""
@@ -59,7 +59,7 @@ def put_together(data: Any, y: Any = None, **options: Any) -> Given:
                 "frame to give values of your own"
             )
         return Given(data, options, frames)
-    if not accepts(data):
+    if not is_table(data):
         return _of_array(data, values, options)
     names = list(data) if isinstance(data, Mapping) else getattr(data, "column_names", data.columns)
     taken = [name for name in values if name in map(str, names)]

@@ -9,7 +9,7 @@ from miscal.base.number_wording import spoken
 from miscal.base.shown import Shown, SignedBar, escaped, fact_lines, markdown_table, wrapped
 from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.data.readers.names import find
-from miscal.data.readers.table import own_parquet
+from miscal.data.readers.source import own_parquet
 from miscal.discovery.answer import words_of
 from miscal.discovery.run import sealed_summary
 from miscal.discovery.run_folder import COLUMNS_FILE

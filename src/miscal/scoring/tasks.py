@@ -15,8 +15,8 @@ import polars as pl
 from miscal.base.document import parse_yaml
 from miscal.base.errors import CorruptFile, FileError, InputError, MissingColumn
 from miscal.base.extras import need
-from miscal.data.readers.pieces import open_table
-from miscal.data.readers.table import existing
+from miscal.data.readers.opening import open_source
+from miscal.data.readers.source import existing
 from miscal.scoring.engine import shared_length
 from miscal.scoring.model_source import first_line, redact, retried
 from miscal.scoring.questions import FORMS, LETTERS, PreferencePair, Question, read_template
@@ -326,7 +326,7 @@ def _cached(task: HubTask, revision: str | None) -> tuple[str, Path]:
 
 def read_table(path: Path) -> pl.DataFrame:
     """Read a table of any kind that `miscal.data.readers` knows: parquet, jsonl, csv, a folder of ``miscal score``."""
-    table = open_table(existing(path, what="task"))
+    table = open_source(existing(path, what="task"))
     return table.load(table.columns)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from miscal.base.arrays import column_of, did_you_mean
 from miscal.base.errors import FileError, InputError
+from miscal.data.readers.opening import open_source
 from miscal.data.readers.parquet import MANIFEST, TRIPLES
-from miscal.data.readers.pieces import open_table
 from miscal.study.plan import READ_OPTIONS, safe_name
 
 MODEL = "model"
@@ -92,7 +92,7 @@ def _is_scored(folder: Path) -> bool:
 
 def _of_table(place: Path, by: str) -> Iterator[dict[str, Any]]:
     """Give a pair for each value of a column."""
-    table = open_table(place)
+    table = open_source(place)
     if by not in table.columns:
         raise InputError(
             f"{place.name} has no column {by!r} that could name the models{did_you_mean(by, table.columns)}; name one "

@@ -27,10 +27,10 @@ from miscal.base.files import write_whole
 from miscal.base.folds import linked
 from miscal.base.vocabulary import EVENT, Kind
 from miscal.base.workers import Ended, LostWorker, WorkItem
-from miscal.data.readers.pieces import open_table
+from miscal.data.readers.opening import open_source
 from miscal.data.readers.read import read_triples
 from miscal.data.readers.roles import Asked, naming_alone
-from miscal.data.readers.table import own_parquet
+from miscal.data.readers.source import own_parquet
 from miscal.data.splits import kept_units, permuted_split, split_by
 from miscal.data.triples import Triples
 from miscal.discovery.discover import discover
@@ -430,7 +430,7 @@ def outcome_of(pair: StudyPair, folder: StudyFolder) -> Kind:
 
 def _keys(pair: StudyPair, triples: Triples) -> tuple[str, list[str]]:
     """Name the question of each row: by the column of ids, else by its row in the file; and say by what."""
-    table = open_table(triples.source["path"], encoding=pair.encoding)
+    table = open_source(triples.source["path"], encoding=pair.encoding)
     column = pair.id or (ID if ID in table.columns else None)
     if column is None:
         return str(triples.source["path"]), [str(row) for row in triples.row]

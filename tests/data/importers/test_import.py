@@ -13,7 +13,7 @@ from miscal.base.errors import MiscalError
 from miscal.cli import main
 from miscal.data.importers import tools
 from miscal.data.importers.imported import check_out, read_log
-from miscal.data.importers.imported_rows import COLUMNS
+from miscal.data.importers.logs import COLUMNS
 from miscal.data.importers.tools import tool_names
 from miscal.data.readers.read import read_triples
 
@@ -64,7 +64,7 @@ def test_what_is_imported_is_read_as_triples(tmp_path, tool):
 
 
 TOY = """
-from miscal.data.importers.imported_rows import ImportedRow, log_of
+from miscal.data.importers.logs import ImportedRow, log_of
 
 FILES = ("*.toy",)
 

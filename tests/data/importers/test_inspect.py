@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from miscal.base.errors import CorruptFile, InputError, ResourceError
-from miscal.data.importers import log_files
+from miscal.data.importers import logs
 from miscal.data.importers.imported import read_log
 
 from .written import CHOICES, answered, header, inspected, log_eval, log_json, shuffled, token
@@ -179,17 +179,17 @@ def test_bombs_and_lies_about_size(tmp_path, claim):
     with pytest.raises(CorruptFile, match="size or checksum"):
         imported(written_archive(tmp_path / "x.eval", members, claim=claim))
     with pytest.raises(ResourceError, match="would unpack"):
-        imported(written_archive(tmp_path / "x.eval", members, claim=log_files.MAX_MEMBER + 1))
+        imported(written_archive(tmp_path / "x.eval", members, claim=logs.MAX_MEMBER + 1))
 
 
 @pytest.mark.parametrize("method", [8, 93])
 @pytest.mark.parametrize("split", [1, 40])
 def test_what_unpacks_to_hundreds_of_times_its_size_is_refused_before_it_is_read(tmp_path, method, split, monkeypatch):
-    size = log_files.FREE_BYTES + 1
+    size = logs.FREE_BYTES + 1
     members = {f"samples/q{i}_epoch_1.json": b" " * (size // split + 1) for i in range(split)}
     path = written_archive(tmp_path / "x.eval", members, method=method)
-    assert path.stat().st_size < size / log_files.MAX_RATIO
-    monkeypatch.setattr(log_files, "_bounded", lambda *_: pytest.fail("a member was read"))
+    assert path.stat().st_size < size / logs.MAX_RATIO
+    monkeypatch.setattr(logs, "_bounded", lambda *_: pytest.fail("a member was read"))
     with pytest.raises(ResourceError, match=r"x\.eval has .* bytes, but would unpack to 67,1"):
         imported(path)
 
@@ -199,7 +199,7 @@ def test_a_member_is_held_once(tmp_path):
 
     content = b" " * 20_000_000
     path = written_archive(tmp_path / "x.eval", {"header.json": content})
-    with log_files.Archive(path) as members:
+    with logs.Archive(path) as members:
         tracemalloc.start()
         assert members.content("header.json") == content
         peak = tracemalloc.get_traced_memory()[1]

@@ -11,9 +11,9 @@ from miscal.base.checks import check_features
 from miscal.base.errors import FileError, InputError
 from miscal.data.columns import split_names
 from miscal.data.readers.names import match
-from miscal.data.readers.pieces import open_pieces, open_table
+from miscal.data.readers.opening import open_source
 from miscal.data.readers.read import read_triples
-from miscal.data.readers.table import existing
+from miscal.data.readers.source import existing
 
 N = 200
 
@@ -38,11 +38,11 @@ def test_names_that_look_like_patterns_are_names(ending, tmp_path):
     data = table(**ODD)
     path = written(data, ending, tmp_path)
     for source in (path, data, data.to_pandas(), data.to_dict(as_series=False)):
-        found = open_table(source).load(["*", "^x$", "^.*$"])
+        found = open_source(source).load(["*", "^x$", "^.*$"])
         assert found.columns == ["*", "^x$", "^.*$"]
         assert [found[:, 0].to_list(), found[:, 1].to_list()] == [ODD["*"].tolist(), ODD["^x$"].tolist()]
-    source = open_pieces(path)
-    parts = [source.load(piece, ["^.*$", "*"]) for piece in source.pieces(30)]
+    source = open_source(path, whole=False)
+    parts = [source.load(["^.*$", "*"], piece) for piece in source.pieces(30)]
     assert pl.concat(parts)[:, 0].to_list() == ODD["^.*$"]
     asked = {"names_only": '^.*$,"last, first"', "where": '"^x$" >= 10 and "*" < 6', "features": "^x$,*"}
     triples = read_triples(path, **asked)
@@ -117,7 +117,7 @@ LEVELS = pd.MultiIndex.from_tuples([("a", "b"), ("a", "c")])
         (["a", None], "column names must be text; 1 of 2"),
     ],
 )
-@pytest.mark.parametrize("use", [open_table, check_features])
+@pytest.mark.parametrize("use", [open_source, check_features])
 def test_frames_with_names_that_name_nothing_are_refused(columns, said, use):
     with pytest.raises(InputError, match=said):
         use(pd.DataFrame(np.zeros((3, 2)), columns=columns))
@@ -125,14 +125,14 @@ def test_frames_with_names_that_name_nothing_are_refused(columns, said, use):
 
 def test_repeated_names_of_arrow_are_refused():
     with pytest.raises(InputError, match="distinct"):
-        open_table(pa.table([[1.0], [2.0]], names=["a", "a"]))
+        open_source(pa.table([[1.0], [2.0]], names=["a", "a"]))
 
 
 def test_integer_names_name_columns_not_rows():
     X = np.random.default_rng(0).normal(size=(30, 3))
     frame = pd.DataFrame(X)
     np.testing.assert_array_equal(check_features(frame), X.astype(np.float32))
-    np.testing.assert_array_equal(open_table(frame).load(["2", "0"]).to_numpy(), X[:, [2, 0]])
+    np.testing.assert_array_equal(open_source(frame).load(["2", "0"]).to_numpy(), X[:, [2, 0]])
     assert list(frame.columns) == [0, 1, 2]
 
 

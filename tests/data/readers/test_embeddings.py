@@ -9,7 +9,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from miscal.base.errors import FileError, InputError, MissingColumn, ResourceError, TrustError
-from miscal.data.readers import table
+from miscal.data.readers import source
 from miscal.data.readers.read import read_triples
 
 from .formats import N, frame
@@ -72,7 +72,7 @@ def test_what_memory_cannot_hold_is_refused_before_reading(tmp_path, monkeypatch
     ).write_parquet(tmp_path / "bomb.parquet")
     assert (tmp_path / "bomb.parquet").stat().st_size < 100_000
     np.save(tmp_path / "e.npy", np.zeros((1000, 1000), dtype=np.float32))
-    monkeypatch.setattr(table, "memory_limit", lambda: 10**6)
+    monkeypatch.setattr(source, "memory_limit", lambda: 10**6)
     with pytest.raises(ResourceError, match="2000000 rows"):
         read_triples(tmp_path / "bomb.parquet", embeddings=np.zeros((1, 1)))
     with pytest.raises(ResourceError, match="1000 rows of about 4000 bytes"):
@@ -80,12 +80,12 @@ def test_what_memory_cannot_hold_is_refused_before_reading(tmp_path, monkeypatch
 
 
 def test_the_memory_limit_is_that_of_the_process_where_it_is_the_least(monkeypatch):
-    of_the_machine = table.memory_limit()
+    of_the_machine = source.memory_limit()
     assert 10**8 < of_the_machine <= os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    monkeypatch.setattr(table, "_address_space", lambda: 4 * 10**9)
+    monkeypatch.setattr(source, "_address_space", lambda: 4 * 10**9)
     for soft, left in ((4 * 10**9 + 10**7, 10**7), (10**7, 0)):
         limits = (soft, resource.RLIM_INFINITY)
         monkeypatch.setattr(resource, "getrlimit", lambda kind, limits=limits: limits)
-        assert table.memory_limit() == left
+        assert source.memory_limit() == left
     monkeypatch.setattr(resource, "getrlimit", lambda kind: (resource.RLIM_INFINITY,) * 2)
-    assert table.memory_limit() >= of_the_machine
+    assert source.memory_limit() >= of_the_machine

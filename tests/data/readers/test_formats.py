@@ -2,7 +2,6 @@
 
 import json
 import re
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -12,9 +11,9 @@ from safetensors.numpy import save_file
 
 from miscal.base.errors import CorruptFile, FileError, InputError, MiscalError
 from miscal.base.files import digest
-from miscal.data.readers import pieces, table
-from miscal.data.readers.in_memory import whole_numbers
+from miscal.data.readers import opening
 from miscal.data.readers.read import read_triples, reread
+from miscal.data.readers.source import Source, whole_numbers
 
 from .formats import FORMATS, N, frame, write_csv, write_latin_csv
 
@@ -145,16 +144,25 @@ def test_the_same_rows_can_be_read_again_until_the_file_changes(tmp_path):
 
 
 def test_a_reader_is_one_module_and_its_line(tmp_path, monkeypatch):
-    def read(path, *, encoding="utf-8"):
-        lines = [line.split("|") for line in path.read_text(encoding).splitlines()]
-        columns = {name: [float(cell) for cell in cells] for name, *cells in zip(*lines, strict=True)}
-        return table.Table("pipes", tuple(columns), lambda names: pl.DataFrame(columns).select(names), (path,))
+    class Pipes(Source):
+        kind = "pipes"
 
-    toy = SimpleNamespace(accepts=lambda source: getattr(source, "suffix", "") == ".pipes", read=read)
+        @classmethod
+        def accepts(cls, source):
+            return getattr(source, "suffix", "") == ".pipes"
+
+        def __init__(self, source, encoding, *, whole):
+            lines = [line.split("|") for line in source.read_text(encoding).splitlines()]
+            self.frame = pl.DataFrame({name: [*map(float, cells)] for name, *cells in zip(*lines, strict=True)})
+            self.columns, self.files = tuple(self.frame.columns), (source,)
+
+        def load(self, names, piece=None, **how):
+            return self.frame.select(names)
+
     (tmp_path / "a.pipes").write_text(frame()["confidence", "correct", "x_1", "x_2"].write_csv(separator="|"))
     with pytest.raises(FileError, match=r"a\.pipes"):
         read_triples(tmp_path / "a.pipes", features="x_*")
-    monkeypatch.setattr("miscal.data.readers.pieces.READERS", (*pieces.READERS, toy))
+    monkeypatch.setattr(opening, "READERS", (*opening.READERS, Pipes))
     triples = read_triples(tmp_path / "a.pipes", features="x_*")
     np.testing.assert_array_equal(triples.X, read_triples(frame(), features="x_*").X)
     assert triples.source["reader"] == "pipes"
@@ -164,6 +172,6 @@ def test_a_reader_is_one_module_and_its_line(tmp_path, monkeypatch):
 def test_a_column_of_json_nested_too_deep_stops_nothing_that_does_not_use_it(depth, tmp_path):
     line = '{"f": 0.5, "n": ' + "[" * depth + "]" * depth + "}\n"
     (tmp_path / "a.jsonl").write_text(line * 3)
-    loaded = pieces.open_table(tmp_path / "a.jsonl").load(["f", "n"])
+    loaded = opening.open_source(tmp_path / "a.jsonl").load(["f", "n"])
     assert loaded["f"].to_list() == [0.5] * 3
     assert loaded["n"].dtype.is_nested()

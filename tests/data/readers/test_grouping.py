@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from miscal.base.errors import InputError
-from miscal.data.column_reading import names_identity
+from miscal.data.readers.candidate_groups import names_identity
 from miscal.data.readers.read import read_triples
 
 N = 400

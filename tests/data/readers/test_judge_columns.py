@@ -87,16 +87,25 @@ def test_a_second_reading_is_the_same(tmp_path):
     assert again.judged.labelling.tolist() == [0.5] * len(again)
 
 
+def test_the_chance_of_being_judged_stays_with_its_row_where_others_are_dropped():
+    p, size = np.linspace(0.1, 0.9, 240), np.arange(240.0)
+    size[[3, 100, 101, 102]] = np.inf
+    columns = _table(p=p.tolist(), size=size.tolist())
+    triples = _read(columns, labelling_probability="p", features="size", on_invalid="drop")
+    assert not {3, 100, 101, 102} & {*triples.row.tolist()}
+    assert triples.judged.labelling.tolist() == p[triples.row].tolist()
+
+
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
         ({"judge": ["good", "poor", "fair"] * 80}, "scores are numbers, higher where the judge approves more"),
         ({"judge": [3] * 240}, "is 3 in all rows"),
-        ({"judge": [None, *[3, 4] * 119, 1]}, "1 of 240 scores are missing"),
+        ({"judge": [None, *[3, 4] * 119, 1]}, "1 of 240 values are missing"),
         ({"human": [None] * 240}, "holds no verdict"),
         ({"human": ["a", "b"] * 120}, "say which value is an approval"),
         ({"human": [1, 5] * 120}, "say which value is an approval"),
-        ({"p": [0.0] * 240}, "must lie above 0 and up to 1"),
+        ({"p": [0.0] * 240}, "no probabilities above 0 and up to 1"),
     ],
 )
 def test_what_cannot_be_used_is_refused_in_one_line(columns, message):

@@ -6,8 +6,8 @@ import pytest
 from safetensors.numpy import save_file
 
 from miscal.base.errors import CorruptFile
-from miscal.data.readers.pieces import open_pieces
-from miscal.data.readers.table import matrix_rows, matrix_shape
+from miscal.data.readers.matrices import read_matrix
+from miscal.data.readers.opening import open_source
 
 N = 103
 
@@ -29,13 +29,13 @@ def test_pieces_put_together_are_the_whole(ending, rows, tmp_path):
         path.write_text("\n" + path.read_text().replace("\n", "\n \n", 5).rstrip("\n"))
     else:
         data.write_csv(path, separator="," if ending == ".csv" else "\t")
-    pieces = open_pieces(path).pieces(rows)
+    pieces = open_source(path, whole=False).pieces(rows)
     assert [piece.start for piece in pieces] == list(range(0, N, rows))
     # another process opens the source and is asked for one piece alone
     order = np.random.default_rng(1).permutation(len(pieces))
-    found = {i: open_pieces(path).load(pieces[i], ["word", "n"]) for i in order}
-    same = open_pieces(path)
-    again = {i: same.load(pieces[i], ["word", "n"]) for i in order}
+    found = {i: open_source(path, whole=False).load(["word", "n"], pieces[i]) for i in order}
+    same = open_source(path, whole=False)
+    again = {i: same.load(["word", "n"], pieces[i]) for i in order}
     for parts in (found, again):
         whole = pl.concat([parts[i] for i in range(len(pieces))], how="vertical_relaxed")
         assert whole.columns == ["word", "n"]
@@ -47,15 +47,15 @@ def test_pieces_put_together_are_the_whole(ending, rows, tmp_path):
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-8-sig", "utf-16"])
 def test_pieces_of_another_encoding(encoding, tmp_path):
     (tmp_path / "a.csv").write_bytes("word,n\r\nümlaut,1\r\nzwölf,2\r\n".encode(encoding))
-    source = open_pieces(tmp_path / "a.csv", encoding=encoding)
-    parts = [source.load(piece, ["word"])["word"].to_list() for piece in source.pieces(1)]
+    source = open_source(tmp_path / "a.csv", encoding=encoding, whole=False)
+    parts = [source.load(["word"], piece)["word"].to_list() for piece in source.pieces(1)]
     assert parts == [["ümlaut"], ["zwölf"]]
 
 
 def test_a_quotation_mark_that_is_not_closed_is_no_row(tmp_path):
     (tmp_path / "a.csv").write_text('word,n\n"open,1\nb,2\nc,3\n')
     with pytest.raises(CorruptFile, match=r"a\.csv, line 2: .* never closed"):
-        open_pieces(tmp_path / "a.csv").pieces(10)
+        open_source(tmp_path / "a.csv", whole=False).pieces(10)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -64,5 +64,5 @@ def test_rows_of_embeddings_are_those_of_the_file(order, tmp_path):
     np.save(tmp_path / "x.npy", X)
     save_file({"x": np.ascontiguousarray(X)}, tmp_path / "x.safetensors")
     for name in ("x.npy", "x.safetensors"):
-        assert matrix_shape(tmp_path / name) == (20, 3)
-        np.testing.assert_array_equal(matrix_rows(tmp_path / name, 5, 9), X[5:9])
+        assert read_matrix(tmp_path / name).shape == (20, 3)
+        np.testing.assert_array_equal(read_matrix(tmp_path / name)[5:9], X[5:9])

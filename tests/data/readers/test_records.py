@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from miscal.base.errors import CorruptFile
 from miscal.data.readers.delimited import ends_of
-from miscal.data.readers.pieces import open_pieces, open_table
+from miscal.data.readers.opening import open_source
 
 CELLS = st.text(alphabet='a",\n\r\\ ', max_size=6)
 TABLES = st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=6)
@@ -24,9 +24,9 @@ def written(rows, **how):
 
 def both_ways(path):
     """The columns as text, read whole and in pieces of two rows."""
-    table = open_table(path).load(["a", "b"]).cast(pl.String)
-    source = open_pieces(path)
-    pieces = pl.concat([source.load(piece, ["a", "b"]) for piece in source.pieces(2)])
+    table = open_source(path).load(["a", "b"]).cast(pl.String)
+    source = open_source(path, whole=False)
+    pieces = pl.concat([source.load(["a", "b"], piece) for piece in source.pieces(2)])
     return [table.fill_null("").rows(), pieces.fill_null("").rows()]
 
 
@@ -50,11 +50,10 @@ PIPE = '"5\\" pipe"'
 SPARK = "word,n\n" + "".join(f"{PIPE if i in (100, 400) else 'pipe'},{i}\n" for i in range(600))
 
 
-@pytest.mark.parametrize("opened", [lambda path: open_table(path), lambda path: open_pieces(path).pieces(50)])
-def test_marks_escaped_by_a_backslash_are_refused_with_their_line(opened, tmp_path):
+def test_marks_escaped_by_a_backslash_are_refused_with_their_line(tmp_path):
     (tmp_path / "a.csv").write_text(SPARK)
     with pytest.raises(CorruptFile) as error:
-        opened(tmp_path / "a.csv")
+        open_source(tmp_path / "a.csv").pieces(50)
     assert all(said in error.value.in_shell() for said in ("a.csv, line 102: ", "pipe"))
 
 
@@ -64,9 +63,7 @@ def test_marks_escaped_by_a_backslash_are_refused_with_their_line(opened, tmp_pa
 def test_marks_that_csv_does_not_allow_are_refused(line, tmp_path):
     (tmp_path / "a.csv").write_text(f"a,b\n1,2\n{line}\n", newline="")
     with pytest.raises(CorruptFile, match=r"a\.csv, line [345]: .*RFC 4180"):
-        open_table(tmp_path / "a.csv")
-    with pytest.raises(CorruptFile, match=r"a\.csv, line [345]: .*RFC 4180"):
-        open_pieces(tmp_path / "a.csv").pieces(10)
+        open_source(tmp_path / "a.csv").pieces(10)
 
 
 RAGGED = {
@@ -84,12 +81,11 @@ RAGGED = {
 
 
 @pytest.mark.parametrize("kind", RAGGED)
-@pytest.mark.parametrize("opened", [lambda path: open_table(path), lambda path: open_pieces(path).pieces(1)])
-def test_records_with_another_number_of_fields_are_refused_with_their_line(opened, kind, tmp_path):
+def test_records_with_another_number_of_fields_are_refused_with_their_line(kind, tmp_path):
     content, said = RAGGED[kind]
     (tmp_path / "a.csv").write_bytes(content)
     with pytest.raises(CorruptFile, match=said):
-        opened(tmp_path / "a.csv")
+        open_source(tmp_path / "a.csv").pieces(1)
 
 
 @settings(max_examples=60)
@@ -115,17 +111,16 @@ def test_a_blank_line_is_a_record_of_missing_values(text, tmp_path):
 
 def test_blank_lines_of_a_single_column_are_missing_values(tmp_path):
     (tmp_path / "a.csv").write_text("a\n1\n\n3\n\n")
-    source = open_pieces(tmp_path / "a.csv")
-    pieces = pl.concat([source.load(piece, ["a"]) for piece in source.pieces(2)])
-    assert open_table(tmp_path / "a.csv").load(["a"])["a"].to_list() == [1, None, 3, None]
+    source = open_source(tmp_path / "a.csv", whole=False)
+    pieces = pl.concat([source.load(["a"], piece) for piece in source.pieces(2)])
+    assert open_source(tmp_path / "a.csv").load(["a"])["a"].to_list() == [1, None, 3, None]
     assert pieces["a"].to_list() == ["1", None, "3", None]
 
 
-@pytest.mark.parametrize("opened", [open_table, open_pieces])
-def test_a_blank_line_is_no_header(opened, tmp_path):
+def test_a_blank_line_is_no_header(tmp_path):
     (tmp_path / "a.csv").write_text("\na,b\n1,2\n")
     with pytest.raises(CorruptFile, match="first line is blank; it must hold the names"):
-        opened(tmp_path / "a.csv")
+        open_source(tmp_path / "a.csv")
 
 
 def test_the_header_of_many_columns_takes_no_more_than_a_moment(tmp_path):
@@ -134,6 +129,6 @@ def test_the_header_of_many_columns_takes_no_more_than_a_moment(tmp_path):
     columns = [f"column_{i}" for i in range(20_000)]
     (tmp_path / "a.csv").write_text(",".join(columns) + "\n" + ",".join("1" for _ in columns) + "\n")
     began = time.perf_counter()
-    assert len(open_table(tmp_path / "a.csv").columns) == len(open_pieces(tmp_path / "a.csv").columns) == 20_000
+    assert len(open_source(tmp_path / "a.csv").columns) == 20_000
     # 46 s before names were counted in one pass
     assert time.perf_counter() - began < 3

@@ -7,21 +7,25 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
+import polars as pl
 
 from miscal.base.arrays import column_of, quoted, row_list, value_list
 from miscal.base.checks import check_features
 from miscal.base.errors import InputError, argument
-from miscal.data.encoders.kinds import ColumnKind, kind_of
-from miscal.data.encoders.kinds.category import CategoryColumn, OrderedColumn, hardly_repeats
-from miscal.data.encoders.kinds.number import DateColumn, NumberColumn, VectorColumn
+from miscal.data.encoders.kinds import (
+    CategoryColumn,
+    ColumnKind,
+    DateColumn,
+    NumberColumn,
+    VectorColumn,
+    hardly_repeats,
+    kind_of,
+)
 from miscal.data.encoders.protocol import Encoder, Unknown
 from miscal.data.triples import InputLayout
-
-if TYPE_CHECKING:
-    import polars as pl
 
 MOST_NUMBERED = 40
 """More number columns than this whose names are one stem and a running number (x_0, x_1, ...) are an embedding."""
@@ -39,7 +43,6 @@ class FeatureColumns(Encoder):
 
     Examples
     --------
-    >>> import polars as pl
     >>> encoder = FeatureColumns(["age", "kind"]).fit(pl.DataFrame({"age": [3, 4], "kind": ["a", "b"]}))
     >>> encoder.names
     ('age', 'kind=a', 'kind=b', 'level of kind')
@@ -48,7 +51,7 @@ class FeatureColumns(Encoder):
     """
 
     kind = "features"
-    kinds: tuple[NumberColumn | VectorColumn | DateColumn | OrderedColumn | CategoryColumn, ...] = ()
+    kinds: tuple[ColumnKind, ...] = ()
 
     def __init__(self, columns: Sequence[str] = ()) -> None:
         self._named = tuple(columns)
@@ -100,7 +103,7 @@ class FeatureColumns(Encoder):
 
     def describe(self) -> str:
         """Say how x was made; a run that is read again is compared by these words, so that they stay as they are."""
-        n_text = sum(isinstance(kind, (CategoryColumn, OrderedColumn)) for kind in self.kinds)
+        n_text = sum(isinstance(kind, CategoryColumn) for kind in self.kinds)
         how = f", {n_text} of them text" if n_text else ""
         return f"{len(self.columns)} feature columns ({value_list(self.columns)}){how}"
 
@@ -133,8 +136,6 @@ class FeatureColumns(Encoder):
 
     def _known(self, values: pl.DataFrame, kind: ColumnKind) -> pl.Series:
         """Return a column, blank where it holds what `fit` did not see."""
-        import polars as pl
-
         series = self._series(values, kind)
         unknown = kind.unknown(series)
         return series.set(pl.Series(unknown), None) if unknown.any() else series
@@ -161,15 +162,14 @@ class FeatureColumns(Encoder):
 
         Examples
         --------
-        >>> import polars as pl
-        >>> table = pl.DataFrame({"age": [3, 5], "kind": ["a", "b"]})
+            >>> table = pl.DataFrame({"age": [3, 5], "kind": ["a", "b"]})
         >>> encoder = FeatureColumns(["age", "kind"]).fit(table)
         >>> encoder.blanked(encoder.transform(table), "kind").tolist()
         [[3.0, 1.0, 0.0, -1.0], [5.0, 1.0, 0.0, -1.0]]
         """
         found = X.copy()
         kind, numbers, codes = next(span for span in self.spans() if span[0].column == column)
-        blank = _blanks(1, kind)
+        blank = pl.Series([None], dtype=kind.empty)
         found[:, numbers], found[:, codes] = kind.numbers(blank), kind.codes(blank)
         return found
 
@@ -218,7 +218,6 @@ def embedding_columns(frame: pl.DataFrame, columns: Sequence[str]) -> frozenset[
 
     Examples
     --------
-    >>> import polars as pl
     >>> sorted(embedding_columns(pl.DataFrame({"v": [[1.0, 2.0]], "age": [20], "x_1": [0.5]}), ["v", "age", "x_1"]))
     ['v']
     """
@@ -270,18 +269,10 @@ def blank_rows(series: pl.Series) -> np.ndarray:
     return (blank | series.is_nan().fill_null(True) if series.dtype.is_float() else blank).to_numpy()
 
 
-def _blanks(n: int, kind: ColumnKind) -> pl.Series:
-    """Rows that are all blank, of a type that the kind reads."""
-    import polars as pl
-
-    # without a name, which polars would take for a pattern if it looks like one
-    return pl.Series([None] * n, dtype={"number": pl.Float64, "date": pl.Datetime("us")}.get(kind.type, pl.String))
-
-
 def _of_kind(series: pl.Series, kind: ColumnKind, blanks: bool) -> pl.Series:
     """Return a column that holds what it held at `fit`, or refuse it; `blanks` says whether rows may be blank."""
     if blanks and series.null_count() == len(series):
-        return _blanks(len(series), kind)
+        return pl.Series([None] * len(series), dtype=kind.empty)
     now = kind_of(series)
     if now is None or _TEXT.get(now.type, now.type) != _TEXT.get(kind.type, kind.type) or kind.type == "list":
         found = None if now is None else now.fit(series, kind.column)

@@ -47,6 +47,8 @@ class Encoder:
 
     kind: ClassVar[str]
     names: ClassVar[Any] = None
+    can_be_blank: ClassVar[Any] = ()
+    """Columns that may be taken as blank."""
 
     @property
     def n_features(self) -> int:

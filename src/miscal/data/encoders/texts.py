@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
-
-import numpy as np
-
-from miscal.base.folders import State, fields_of
-from miscal.data.encoders.features import FeatureColumns
-from miscal.data.encoders.protocol import Embeddings, Encoder, Unknown
-from miscal.data.triples import InputLayout
-
-if TYPE_CHECKING:
-    import polars as pl
-
-
-import importlib.util
 from functools import partial
 from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
 
 from miscal.base.checks import check_features
 from miscal.base.errors import FileError, InputError, MismatchError, TrustError
 from miscal.base.extras import installed, need
 from miscal.base.files import digest
+from miscal.base.folders import State, fields_of
 from miscal.base.progress import with_progress
+from miscal.data.encoders.features import FeatureColumns
+from miscal.data.encoders.protocol import Embeddings, Encoder, Unknown
+from miscal.data.triples import InputLayout
 
 MAX_TERMS = 10_000
 MAX_DIMENSIONS = 256
@@ -273,7 +268,6 @@ class Combined(Encoder):
 
     Examples
     --------
-    >>> import polars as pl
     >>> from miscal.data.encoders.protocol import Embeddings
     >>> values = PlacesAndColumns(np.zeros((3, 2), np.float32), pl.DataFrame({"kind": ["a", "b", "a"]}))
     >>> encoder = Combined(Embeddings(), FeatureColumns(["kind"])).fit(values)
@@ -339,13 +333,7 @@ class Combined(Encoder):
         return [*self.places.unknown(values.places, X[:, :n]), *self.columns.unknown(values.columns, X[:, n:])]
 
 
-ENCODERS: list[type[Encoder]] = [
-    Embeddings,
-    FeatureColumns,
-    Combined,
-    TextTfidfSvd,
-    TextSentenceTransformer,
-]
+ENCODERS: list[type[Encoder]] = [Embeddings, FeatureColumns, Combined, TextTfidfSvd, TextSentenceTransformer]
 
 
 def text_encoder(column: str = "text", *, model: str | None = None, seed: int = 0) -> Encoder:

@@ -16,9 +16,9 @@ import polars as pl
 from miscal.base.arrays import SHOWN_IN_WARNING, did_you_mean, value_list
 from miscal.base.errors import CorruptFile, FileError, InputError, argument
 from miscal.base.files import check_target, write_new
-from miscal.data.importers.imported_rows import ImportedRow, Log, Row, UnusableLog, confidence_names, number, table_of
+from miscal.data.importers.logs import ImportedRow, Log, Row, UnusableLog, confidence_names, number, table_of
 from miscal.data.importers.tools import importer, tool_names
-from miscal.data.readers.table import existing
+from miscal.data.readers.source import existing
 
 NAMES = (".parquet", ".pq")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from miscal.base.errors import InputError
-from miscal.data.importers.imported_rows import (
+from miscal.data.importers.logs import (
     ImportedRow,
     JudgedRow,
     Log,

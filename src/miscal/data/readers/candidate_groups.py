@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 from miscal.base.arrays import column_of, dense_rank
 from miscal.base.errors import MiscalError
 from miscal.base.folds import PERIODS
-from miscal.data.column_reading import may_count, names_code, names_identity
 from miscal.data.encoders.features import embedding_columns
-from miscal.data.encoders.kinds.number import read_dates
+from miscal.data.encoders.kinds import read_dates
 from miscal.data.readers.leaks import LeakSearch
 from miscal.data.readers.roles import Grouping
 from miscal.data.readers.rows import TableRows
-from miscal.data.readers.table import Table
+from miscal.data.readers.source import Source
 from miscal.data.triples import Triples
 
 MOST_ROWS = 5_000_000
@@ -52,6 +51,90 @@ LARGEST_SHARE = 0.5
 _LETTER, _CODE = r"\p{L}", r"^\S*\d\S*$"
 TIMES = re.compile(r"(?i).*(year|yr|quarter|month|week|day|date|wave|round|period|time|visit|semester|term)s?[_\W\d]*")
 """Names of columns that say when, beside dates."""
+
+_WHO = (
+    "account animal annotator applicant author bank beneficiary borrower buyer candidate caregiver claimant client "
+    "clinic commune company conversation county customer dealer device doctor donor dyad employee employer encounter "
+    "episode family farm firm guest home hospital household individual litter machine member merchant owner pair "
+    "participant passenger patient person physician pig plant player plot practice prompt provider pupil question rat "
+    "rater respondent reviewer school seller session shop speaker store student subject supplier surgeon taxpayer "
+    "teacher team tenant thread twin user vehicle vendor village visitor voter ward worker"
+)
+WHO = frozenset(_WHO.split())
+"""Who or what is drawn anew in a new sample."""
+_KINDS = frozenset({"subject"})
+"""Of these, what stands for a kind of rows where its values are plain words: the subject of a question."""
+_ALONE = frozenset({"id", "ids", "uid", "uuid", "guid", "identifier"})
+"""Words that identify wherever they stand."""
+_LAST = frozenset({"nr", "no", "key"})
+"""Words that identify at the end."""
+_TELL = _ALONE | _LAST | {"num", "number", "name", "ref", "hash", "code"}
+"""Words beside those that say of whom: `account_no`, `userName`."""
+_NO_ID = re.compile(
+    r".*(aid|oid)|(for|mor|ra)?bid|(can|splen)?did|(am|hum|k|m|sk|t|tim|pyram)id|(flu|liqu|squ)id|(g|hyb|a|ac|flo|hor)?rid"
+    r"|(eye|inva|so|va)?lid|(cu|li|ra|stu|va)pid|(a|co|da|li|vi)vid|(ant?)?acid|(lu|pla|ran)cid|(fe|or)[ct]h?id|hid|void"
+)
+"""Words that end as `studyid` does and name no one: paid, steroid, fluid, valid."""
+
+
+def names_identity(column: str, *, plain: bool = False) -> bool:
+    """Tell whether a column is named like an identity.
+
+    `plain`: its values are words, as those of kinds are, and not codes or numbers.
+
+    Examples
+    --------
+    >>> [names_identity(name) for name in ("customer_id", "userName", "Patients", "StoreID", "distid", "nr", "SUBJECT")]
+    [True, True, True, True, True, True, True]
+    >>> [names_identity(name) for name in ("age", "identity", "customer_age", "paid", "household_size", "n_accounts")]
+    [False, False, False, False, False, False]
+    >>> names_identity("subject", plain=True)
+    False
+    """
+    words = _words(column)
+    if not words:
+        return False
+    last = words[-1]
+    ends = last.endswith("id") and len(last) > 2 and not _NO_ID.fullmatch(last)
+    if ends or last in _LAST or not _ALONE.isdisjoint(words) or re.fullmatch(r".*id(no|nr|num|number)", last):
+        return True
+    who = [word for word in words if word not in _TELL]
+    return len(who) == 1 and _singular(who[0]) in (WHO - _KINDS if plain else WHO)
+
+
+def may_count(column: str) -> bool:
+    """Tell whether a name like an identity's may as well be of kinds or counts: codes, and the plural of whom.
+
+    Examples
+    --------
+    >>> [may_count(name) for name in ("fcode", "occ_code", "Patients", "customer_id", "account")]
+    [True, True, True, False, False]
+    """
+    words = _words(column)
+    return bool(words) and (words[-1].endswith("code") or (words[-1] not in WHO and _singular(words[-1]) in WHO))
+
+
+def names_code(column: str) -> bool:
+    """Tell whether a column is named as the code of something.
+
+    Examples
+    --------
+    >>> names_code("fcode"), names_code("firm_code"), names_code("code")
+    (True, True, False)
+    """
+    words = _words(column)
+    return words != ["code"] and bool(words) and words[-1].endswith("code")
+
+
+def _words(column: str) -> list[str]:
+    return [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", column)]
+
+
+def _singular(word: str) -> str:
+    if word.endswith("ies"):
+        return word[:-3] + "y"
+    return word if word in WHO else word.removesuffix("s")
+
 
 Kind = Literal["named", "identifier", "text", "period", "repeats"]
 
@@ -201,7 +284,7 @@ def _falls(size: NDArray[np.int64]) -> bool:
 
 
 def candidates_of(
-    table: Table,
+    table: Source,
     rows: TableRows,
     triples: Triples,
     passed_over: Collection[str | None],
@@ -244,7 +327,7 @@ def _measures(number: NDArray[np.int64], residual: NDArray[np.float64]) -> bool:
     return bool(sums[:-1] @ sums[1:] / (n[:-1] @ n[1:]) > ALIKE * within > 0)
 
 
-def _other_columns(table: Table, frame: pl.DataFrame, row: NDArray[np.int64]) -> pl.DataFrame:
+def _other_columns(table: Source, frame: pl.DataFrame, row: NDArray[np.int64]) -> pl.DataFrame:
     """Read the columns of a table that play no part, for the rows `row`; none where they cannot be read."""
     others = [name for name in table.columns if name not in frame.columns]
     if not others or len(others) > MOST_COLUMNS:

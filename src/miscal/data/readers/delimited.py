@@ -6,9 +6,10 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import Any, NoReturn
 
 import numpy as np
@@ -16,7 +17,7 @@ import polars as pl
 
 from miscal.base.arrays import column_of, value_list
 from miscal.base.errors import CorruptFile, InputError
-from miscal.data.readers.table import Table, damage, text_of
+from miscal.data.readers.source import Piece, Source, TextFile, cut_evenly, damage, nan_as_null
 
 _NEWLINE, _RETURN, _QUOTE = 10, 13, 34
 _SHOWN = 30
@@ -165,9 +166,11 @@ def _description(block: bytes, wrong: int) -> str:
     return f"a quotation mark stands where csv (RFC 4180) allows none, in {shown!r}; {_REMEDY}"
 
 
+_MARKS = '\n\r\t,"'
+"""Characters by which the ends of records are found."""
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
-# bytes whose line breaks are looked for together
-_BLOCK = 1 << 24
+# rows whose values are looked at together to tell types
+_TYPED_ROWS = 262_144
 _BY_COMMAS = "save it with commas between fields and a point as decimal mark"
 _MEANT = {
     "semicolons": (";", _BY_COMMAS),
@@ -179,62 +182,83 @@ _MEANT = {
 _BOOLEANS = {"true": True, "false": False}
 
 
-def accepts(source: Any) -> bool:
-    """Whether `source` is a delimited file by its name."""
-    return isinstance(source, Path) and source.suffix.lower() in SEPARATORS and not source.is_dir()
+class Delimited(Source):
+    """A csv or tsv file: a header, then one row per record.
 
+    Read as a whole, its columns have the types that all their values have; pieces are text, unless types are asked for:
+    what is a number is for the reader of the rows to say.
+    """
 
-def read(path: Path, *, encoding: str = "utf-8") -> Table:
-    """Open a delimited file: a header, then one row per record; types are taken from the whole file."""
-    separator = SEPARATORS[path.suffix.lower()]
-    data = text_of(path, encoding).encode("utf-8", "replace")
+    kind, typed = "csv", False
 
-    def ends_from(begin: int, fields: int | None = None) -> Iterator[np.ndarray]:
-        blocks = (data[i : i + _BLOCK] for i in range(begin, len(data), _BLOCK))
-        return ends_of(blocks, separator, str(path), lambda place: data.count(b"\n", 0, place) + 1, begin, fields)
+    @classmethod
+    def accepts(cls, source: Any) -> bool:
+        """Tell a delimited file by its name."""
+        return isinstance(source, Path) and source.suffix.lower() in SEPARATORS and not source.is_dir()
 
-    body = int(next(ends_from(0), np.array([len(data)]))[0])
-    columns = header_of(data[:body].decode(), separator, path)
-    n_rows, last = 0, body
-    for ends in ends_from(body, len(columns)):
-        n_rows, last = n_rows + len(ends), int(ends[-1])
-    n_rows += last < len(data)
-    rows = Records(columns, separator)
-    content = memoryview(data)[body:]
-
-    def load(names: Sequence[str]) -> pl.DataFrame:
-        frame = rows.read(content, names, n_rows, path)
-        return pl.DataFrame({name: as_booleans(column_of(frame, name)) for name in names})
-
-    return Table("csv", columns, load, (path,))
-
-
-@dataclass(frozen=True)
-class Records:
-    """How records become columns."""
-
-    columns: tuple[str, ...]
-    separator: str
-
-    def read(
-        self,
-        content: bytes | memoryview,
-        names: Sequence[str],
-        n_rows: int,
-        path: Path,
-        types: Mapping[str, Any] | None = None,
-    ) -> pl.DataFrame:
-        """Parse records without their header.
-
-        `content`: in UTF-8; `names`: the columns wanted; `n_rows`: number of records, counted in another way; `types`:
-        by default types are taken from all values.
-        """
+    def __init__(self, source: Path, encoding: str = "utf-8", *, whole: bool = True) -> None:
+        self.path, self.files, self.text = source, (source,), TextFile(source, encoding, _MARKS)
+        self.separator = SEPARATORS[source.suffix.lower()]
+        self.body = int(next(self._ends(self.text.begin), np.array([self.text.size]))[0])
+        self.columns = _header(self.text.text(self.text.begin, self.body), self.separator, source)
         # polars would take a name such as ^a$ or * for a pattern: columns are known by their number
-        place = {name: str(i) for i, name in enumerate(self.columns)}
-        header = self.separator.join(place.values()).encode() + b"\n"
-        with damage(path, "CSV"):
+        self._place = {name: str(i) for i, name in enumerate(self.columns)}
+        self._types: dict[str, pl.DataType] = {}
+        self._lock = Lock()
+
+    def _ends(self, begin: int, fields: int | None = None) -> Iterator[np.ndarray]:
+        """Places after the line breaks that end records, array by array."""
+        blocks, name = self.text.blocks(begin), str(self.path)
+        return ends_of(blocks, self.separator, name, self.text.line_of, begin, fields)
+
+    def pieces(self, rows: int) -> list[Piece]:
+        """Cut into pieces of so many records, blank lines among them."""
+        n, bounds, last = 0, [self.body], self.body
+        for ends in self._ends(self.body, len(self._place)):
+            bounds += ends[rows - 1 - n % rows :: rows].tolist()
+            n, last = n + len(ends), int(ends[-1])
+        n += last < self.text.size
+        found = cut_evenly(n, rows)
+        places = zip(found, bounds, [*bounds[1 : len(found)], self.text.size], strict=False)
+        return [replace(piece, begin=begin, end=end) for piece, begin, end in places]
+
+    def load(
+        self, names: Sequence[str], piece: Piece | None = None, *, typed: bool = False, kept: bool = False
+    ) -> pl.DataFrame:
+        """Read some columns; of a piece as text, or with the types that whole files have."""
+        if piece is None:
+            self.text.refuse_too_large()
+            frame = self._read([*self.pieces(1 << 62), Piece(0, 0, 0)][0], names, None)
+            return nan_as_null(pl.DataFrame({name: _as_booleans(column_of(frame, name)) for name in names}))
+        types = self._types_of(names) if typed else dict.fromkeys(names, pl.String())
+        # true and false are words in any case, which the parser may not know
+        read_as = {name: pl.String() if kind == pl.Boolean else kind for name, kind in types.items()}
+        frame = self._read(piece, names, read_as)
+        made = {name: column_of(frame, name) for name in names}
+        return pl.DataFrame(made | {n: _truth_values(made[n]) for n in names if types[n] == pl.Boolean})
+
+    def _types_of(self, names: Sequence[str]) -> dict[str, pl.DataType]:
+        """Types by all values of the file, as whole files have them: read once, by the first thread that asks."""
+        with self._lock:
+            left = [name for name in names if name not in self._types]
+            seen: dict[str, set[pl.DataType]] = {name: set() for name in left}
+            for piece in self.pieces(_TYPED_ROWS) if left else ():
+                frame = self._read(piece, left, None)
+                for name in left:
+                    values = column_of(frame, name)
+                    if values.null_count() < len(values):
+                        seen[name].add(_as_booleans(values).dtype)
+            for name, kinds in seen.items():
+                shared = pl.Float64() if kinds and all(kind.is_numeric() for kind in kinds) else pl.String()
+                self._types[name] = kinds.pop() if len(kinds) == 1 else shared
+            return {name: self._types[name] for name in names}
+
+    def _read(self, piece: Piece, names: Sequence[str], types: Mapping[str, Any] | None) -> pl.DataFrame:
+        """Parse the records of a piece; by default types are taken from all its values."""
+        place, content = self._place, self.text.text(piece.begin, piece.end).encode("utf-8", "replace")
+        with damage(self.path, "CSV"):
             known = {place[name]: kind for name, kind in (types or {}).items()}
-            records = io.BytesIO(b"".join([header, content]))
+            records = io.BytesIO(self.separator.join(place.values()).encode() + b"\n" + content)
             options = {"separator": self.separator, "infer_schema_length": None, "raise_if_empty": False}
             read = partial(
                 pl.read_csv, records, columns=[place[name] for name in names], infer_schema=types is None, **options
@@ -243,18 +267,17 @@ class Records:
                 frame = read(schema_overrides=known)
             except pl.exceptions.ComputeError:
                 # of whole numbers beyond 128 bits, it knows what they are, and then cannot read them
-                scanned = pl.scan_csv(records, glob=False, **options)
-                kinds = scanned.collect_schema()
+                kinds = pl.scan_csv(records, glob=False, **options).collect_schema()
                 frame = read(schema_overrides={at: pl.String() for at in kinds if kinds[at] == pl.Int128} | known)
-        if len(frame) != n_rows:
+        if len(frame) != piece.rows:
             raise CorruptFile(
-                f"{path}: of {n_rows} records that were found by their ends, {len(frame)} can be read; save the table "
-                "as Parquet or as JSON lines"
+                f"{self.path}: of {piece.rows} records that were found by their ends, {len(frame)} can be read; save "
+                "the table as Parquet or as JSON lines"
             )
         return pl.DataFrame({name: frame[place[name]] for name in names})
 
 
-def header_of(text: str, separator: str, path: Path) -> tuple[str, ...]:
+def _header(text: str, separator: str, path: Path) -> tuple[str, ...]:
     """Read the names of the columns; none may occur twice."""
     try:
         columns = next(csv.reader(io.StringIO(text), delimiter=separator), [])
@@ -278,16 +301,16 @@ def header_of(text: str, separator: str, path: Path) -> tuple[str, ...]:
     return tuple(columns)
 
 
-def as_booleans(series: pl.Series) -> pl.Series:
+def _as_booleans(series: pl.Series) -> pl.Series:
     """Read true and false as truth values in any case: pandas writes True, R and Excel TRUE."""
     if series.dtype != pl.String:
         return series
     values = set(series.drop_nulls().str.to_lowercase().unique().to_list())
     if not values or not values <= set(_BOOLEANS):
         return series
-    return truth_values(series)
+    return _truth_values(series)
 
 
-def truth_values(series: pl.Series) -> pl.Series:
+def _truth_values(series: pl.Series) -> pl.Series:
     """Read a column of nothing but true and false, in any case, and missing values."""
     return series.str.to_lowercase().replace_strict(_BOOLEANS, return_dtype=pl.Boolean)

@@ -10,13 +10,11 @@ import polars as pl
 from miscal.base.arrays import is_frame
 from miscal.base.errors import InputError
 from miscal.base.folds import content_order
-from miscal.data.column_reading import ColumnReading
 from miscal.data.encoders.features import FeatureColumns
 from miscal.data.encoders.protocol import Encoder
 from miscal.data.encoders.texts import text_encoder
-from miscal.data.readers import in_memory
-from miscal.data.readers.column_readings import read_columns, used
-from miscal.data.readers.table import nan_as_null
+from miscal.data.readers.column_readings import ColumnReading, read_columns, used
+from miscal.data.readers.opening import Frame, is_table
 from miscal.data.triples import InputLayout
 
 _MOST_DENSE = 1 << 27
@@ -131,13 +129,13 @@ def _table(X: Any) -> pl.DataFrame:
     """Return X as a table; an array's columns are called x0, x1 and so on."""
     if hasattr(X, "toarray"):
         X = _dense(X)
-    if not in_memory.accepts(X):
+    if not is_table(X):
         values = np.asarray(X)
         if values.ndim != 2:
             raise InputError(f"X must be two-dimensional, of shape (n, d), or n texts; its shape is {values.shape}")
         X = {f"x{k}": values[:, k] for k in range(values.shape[1])}
-    table = in_memory.read(X)
-    return nan_as_null(table.load(table.columns))
+    table = Frame(X)
+    return table.load(table.columns)
 
 
 def _dense(X: Any) -> np.ndarray:

@@ -12,61 +12,90 @@ from typing import Any
 import polars as pl
 
 from miscal.base.errors import CorruptFile, InputError, argument
-from miscal.data.readers.in_memory import whole_numbers
-from miscal.data.readers.table import Table, text_of
+from miscal.data.readers.source import Piece, Source, TextFile, nan_as_null, whole_numbers
 
-NAMES = (".jsonl", ".ndjson", ".json")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_FIRST_LINES = 10_000
+
+Records = tuple[list[int], list[dict[str, Any]]]
+"""Numbers of the lines that are not blank, and what they hold."""
 
 
-def accepts(source: Any) -> bool:
-    """Whether `source` is a file of JSON lines by its name."""
-    return isinstance(source, Path) and source.suffix.lower() in NAMES and not source.is_dir()
-
-
-def read(path: Path, *, encoding: str = "utf-8") -> Table:
-    """Open a file of JSON lines.
+class JsonLines(Source):
+    """A file of JSON lines.
 
     Blank lines are skipped, a byte order mark and CRLF are fine, the literals NaN and Infinity are read as such (and
-    refused later where a number is needed), a key that a line lacks is a missing value.
+    refused later where a number is needed), a key that a line lacks is a missing value. Where it is read in pieces, its
+    columns are the keys of the first lines.
     """
-    text = text_of(path, encoding)
-    lines, records = records_of(text, path, 1)
-    if not records:
-        raise CorruptFile(f"{path} holds no records, only blank lines")
-    columns = tuple(dict.fromkeys(key for record in records for key in record))
-    return Table("jsonl", columns, lambda names: frame_of(names, records, lines, path), (path,))
 
+    kind = "jsonl"
 
-def records_of(text: str, path: Path, first: int) -> tuple[list[int], list[dict[str, Any]]]:
-    """Parse lines of which the first has the number `first`: numbers of those that are not blank, and their records."""
-    if first == 1 and text.lstrip().startswith("["):
-        raise CorruptFile(f"{path} holds one JSON array; write one object per line instead, e.g. with jq -c '.[]'")
-    lines, records = [], []
-    for number, line in enumerate(text.split("\n"), start=first):
-        if line.strip():
-            lines.append(number)
-            records.append(_record(line, number, path))
-    return lines, records
+    @classmethod
+    def accepts(cls, source: Any) -> bool:
+        """Tell a file of JSON lines by its name."""
+        endings = (".jsonl", ".ndjson", ".json")
+        return isinstance(source, Path) and source.suffix.lower() in endings and not source.is_dir()
 
+    def __init__(self, source: Path, encoding: str = "utf-8", *, whole: bool = True) -> None:
+        self.path, self.files, self.text = source, (source,), TextFile(source, encoding, "\n")
+        self.known: dict[Piece, Records] = {}
+        if whole:
+            self.text.refuse_too_large()
+        first = self.pieces(1 << 62 if whole else _FIRST_LINES)[:1]
+        records = self._records(first[0])[1] if first else []
+        if not records:
+            raise CorruptFile(f"{source} holds no records, only blank lines")
+        self.columns = tuple(dict.fromkeys(key for record in records for key in record))
 
-def frame_of(
-    names: Sequence[str], records: list[dict[str, Any]], lines: list[int], path: Path, *, kept: bool = False
-) -> pl.DataFrame:
-    """Put records into columns; a key that one lacks is a missing value.
+    def pieces(self, rows: int) -> list[Piece]:
+        """Cut into pieces of so many records; blank lines are none."""
+        found, n, begin = [], 0, self.text.begin
+        place = begin
+        with self.text.open() as file:
+            file.seek(begin)
+            for line in file:
+                place += len(line)
+                if line.strip():
+                    n += 1
+                    if n % rows == 0:
+                        found.append(Piece(len(found), n - rows, rows, begin, place))
+                        begin = place
+        if n % rows:
+            found.append(Piece(len(found), n - n % rows, n % rows, begin, place))
+        return found
 
-    `kept`: refuse values that are others in a column: true among numbers, numbers and texts in a list.
-    """
-    columns = {}
-    for name in names:
-        values = [record.get(name) for record in records]
-        columns[name] = _column(name, values, lines, path)
-        if kept and (columns[name].dtype == pl.Object or _known(columns[name].to_list()) != _known(values)):
-            raise InputError(
-                f"{path}: {name!r} holds values that no column keeps as they are, such as numbers among texts in a "
-                f"list: leave it out ({argument('keep')} names the others), or write them as text"
+    def load(
+        self, names: Sequence[str], piece: Piece | None = None, *, typed: bool = False, kept: bool = False
+    ) -> pl.DataFrame:
+        """Put records into columns; a key that one lacks is a missing value."""
+        lines, records = self._records(piece or self.pieces(1 << 62)[0])
+        columns = {}
+        for name in names:
+            values = [record.get(name) for record in records]
+            columns[name] = _column(name, values, lines, self.path)
+            if kept and (columns[name].dtype == pl.Object or _known(columns[name].to_list()) != _known(values)):
+                raise InputError(
+                    f"{self.path}: {name!r} holds values that no column keeps as they are, such as numbers among texts "
+                    f"in a list: leave it out ({argument('keep')} names the others), or write them as text"
+                )
+        frame = pl.DataFrame(columns)
+        return frame if piece else nan_as_null(frame)
+
+    def _records(self, piece: Piece) -> Records:
+        """Parse the lines of a piece; those of a whole file are kept."""
+        if piece in self.known:
+            return self.known[piece]
+        text, first = self.text.text(piece.begin, piece.end), self.text.line_of(piece.begin)
+        if first == 1 and text.lstrip().startswith("["):
+            raise CorruptFile(
+                f"{self.path} holds one JSON array; write one object per line instead, e.g. with jq -c '.[]'"
             )
-    return pl.DataFrame(columns)
+        lines = [(at, line) for at, line in enumerate(text.split("\n"), start=first) if line.strip()]
+        found = [at for at, _ in lines], [_record(line, at, self.path) for at, line in lines]
+        if piece.end == self.text.size and not piece.start:
+            self.known[piece] = found
+        return found
 
 
 def _record(line: str, number: int, path: Path) -> dict[str, Any]:

@@ -16,8 +16,7 @@ from miscal.base.arrays import column_of, dense_rank
 from miscal.base.folds import content_order
 from miscal.base.precision import LARGEST_SINGLE
 from miscal.data.encoders.features import blank_rows
-from miscal.data.encoders.kinds import kind_of
-from miscal.data.encoders.kinds.category import CategoryColumn
+from miscal.data.encoders.kinds import CategoryColumn, kind_of
 
 LEAST_AUC = 0.97
 """Area under the ROC curve from which a column, or all together, tell too much."""
@@ -351,7 +350,7 @@ def _read(series: pl.Series, name: str) -> np.ndarray | None:
     if kind is None or kind.type == "list":
         return None
     column = kind.fit(series, name)
-    if isinstance(column, CategoryColumn):
+    if column.type == CategoryColumn.type:
         return column.codes(series)[:, 0]
     # trees of scikit-learn compare in single precision, beyond whose range nothing is told apart
     return np.clip(column.numbers(series), -LARGEST_SINGLE, LARGEST_SINGLE)

@@ -23,31 +23,31 @@ from miscal.data.encoders.features import FeatureColumns, blank_rows
 from miscal.data.encoders.protocol import Encoder, Unknown
 from miscal.data.encoders.texts import Combined
 from miscal.data.judged import JudgeScale
-from miscal.data.readers.class_columns import ClassColumns, ModelClasses, classes_of
+from miscal.data.readers.class_columns import ClassColumns, as_probabilities, classes_of
+from miscal.data.readers.matrices import numbers_or_checked, read_matrix
 from miscal.data.readers.names import columns_of, decide, find, guess, listed, match
+from miscal.data.readers.opening import open_source
 from miscal.data.readers.outcomes import new_scores
-from miscal.data.readers.pieces import Piece, RowSource, open_pieces
 from miscal.data.readers.provenance import content_digest
 from miscal.data.readers.roles import Asked
 from miscal.data.readers.rows import (
+    BESIDE,
     RowFaults,
     TableRows,
     XSource,
-    choose_inputs,
     encoder_values,
     label,
     lists_not_finite,
     numbers_in,
-    numbers_or_checked,
     refuse_lengths,
     refuse_other_unit,
 )
-from miscal.data.readers.table import matrix_rows, matrix_shape, nan_as_null
+from miscal.data.readers.source import Piece, Source, nan_as_null
 
 
 def can_be_blank(names: str | Sequence[str], encoder: Encoder) -> tuple[str, ...]:
     """Return the columns that are to count as blank where they are missing; those that cannot are refused."""
-    known: tuple[str, ...] = getattr(encoder, "can_be_blank", ())
+    known: tuple[str, ...] = encoder.can_be_blank
     chosen = split_names(names)
     for name in chosen:
         if name not in known:
@@ -59,7 +59,7 @@ def can_be_blank(names: str | Sequence[str], encoder: Encoder) -> tuple[str, ...
 
 
 def refuse_absent(
-    absent: Sequence[str], source: RowSource, can_be_blank: Collection[str], costs: Mapping[str, float]
+    absent: Sequence[str], source: Source, can_be_blank: Collection[str], costs: Mapping[str, float]
 ) -> None:
     """Refuse rows that lack a column of the model, and say what it costs to do without it."""
     if not absent:
@@ -76,7 +76,7 @@ def refuse_absent(
 
 
 def needed(
-    source: RowSource,
+    source: Source,
     encoder: Encoder,
     own: tuple[str, ...],
     blank: Sequence[str],
@@ -85,38 +85,34 @@ def needed(
 ) -> XSource:
     """Take x from where the model took it; `own` are its columns of the table."""
     places = encoder.places if isinstance(encoder, Combined) else encoder
-    kind = places.kind.split("-")[0]
-    text, embeddings = columns.text, columns.embeddings
+    kind, text, embeddings = places.kind.split("-")[0], columns.text, columns.embeddings
     if text is not None:
         find(text, source.columns, what="text")
     chosen = own if columns.features is None else match(columns.features, (*source.columns, *blank), reserved)
-    if kind == "features" and embeddings is None:
-        inputs = XSource("features", chosen)
-    elif kind == "text" and embeddings is None and chosen == own:
-        column = text or find(places.column, source.columns, what="text")  # type: ignore[attr-defined]
-        inputs = XSource("text", own, text=column)
-    else:
-        asked = replace(columns, features=None) if own else columns
-        inputs = choose_inputs(source, asked, reserved=reserved)
-        # a text that is only shown is not needed
-        inputs = replace(inputs, text=inputs.text if inputs.kind == "text" else None)
-        inputs = replace(inputs, features=chosen) if inputs.kind == kind else inputs
-    if inputs.kind != kind:
+    beside = source.embeddings if kind == "embeddings" and embeddings is None else None
+    got = "embeddings" if embeddings is not None or beside is not None else "none"
+    if (kind == "embeddings") != (got == "embeddings"):
         raise InputError(
-            f"the model was fitted on {encoder.describe()}, so new rows must have the same; got {inputs.kind}"
+            f"the model was fitted on {encoder.describe()}, so new rows must have the same; got {got} "
+            f"({argument('embeddings', takes='FILE.npy')})"
         )
-    if inputs.features != own:
+    if chosen != own:
         raise InputError(
             f"the model was fitted on the columns {', '.join(own) or '(none)'}, so these must be given, in this order; "
-            f"got {', '.join(inputs.features) or '(none)'}"
+            f"got {', '.join(chosen) or '(none)'}"
         )
-    return inputs
+    if kind == "text":
+        column = text or find(places.column, source.columns, what="text")  # type: ignore[attr-defined]
+        return XSource("text", own, text=column)
+    notes = () if beside is None else (BESIDE.format(beside.name),)
+    return XSource(kind, own, embeddings=embeddings if beside is None else beside, notes=notes)
 
 
 ON_INVALID = ("error", "drop", "null")
 """What may be done about rows without a usable confidence or x: stop, leave them out, or keep them with a reason."""
 
 _LARGEST = float(np.finfo(np.float32).max)
+_NOT_FINITE = "NaN, infinite or too large for float32"
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +179,7 @@ class NewSource:
 
     Attributes
     ----------
-    source : RowSource
+    source : Source
     encoder : Encoder
         That of the model.
     confidence : str or None
@@ -202,7 +198,7 @@ class NewSource:
         What the scores of a judge stand for; None where they are probabilities.
     """
 
-    source: RowSource
+    source: Source
     encoder: Encoder
     confidence: str | None
     inputs: XSource
@@ -238,7 +234,7 @@ class NewSource:
         if self.classes is not None:
             self.classes.refuse_other_length(n)
         if self.inputs.kind == "embeddings":
-            shape = matrix_shape(self.inputs.embeddings)
+            shape = read_matrix(self.inputs.embeddings).shape
             refuse_lengths(shape, n)
             # the encoder's own words for another width
             places = self.encoder.places if isinstance(self.encoder, Combined) else self.encoder
@@ -253,40 +249,68 @@ class NewSource:
     def beside(self, rows: NewRows, columns: Iterable[str | None]) -> TableRows:
         """Read further columns of rows that were read as one piece; those that are not there are left out."""
         there = [name for name in dict.fromkeys(columns) if name in self.source.columns]
-        frame = self.source.load(self.whole, there, typed=True)[rows.row] if there else pl.DataFrame()
+        frame = self.source.load(there, self.whole, typed=True)[rows.row] if there else pl.DataFrame()
         return TableRows(nan_as_null(frame), rows.row, None, (), len(rows))
 
     def read(self, piece: Piece) -> NewRows:
         """Read the rows of a piece."""
-        frame, faults, X, p, counts, digest = self._load_rows(piece)
-        return replace(self._check_rows(frame, faults, X, p, counts), digest=digest)
+        rows, counts, digest = self._load(piece)
+        faults, p = RowFaults(rows.row), None
+        if self.classes is None:
+            f, counts["clipped"] = self._confidences(column_of(rows.frame, str(self.confidence)), faults)
+        else:
+            values = self.classes.values(rows.frame, faults, typed=self.source.typed)
+            p, _ = as_probabilities(values, faults, log=self.classes.log)
+            f, counts["clipped"] = p.max(axis=1), 0
+        rows = replace(rows, frame=self._numbered(rows.frame, rows.X, faults))
+        if self.on_invalid == "error":
+            faults.refuse()
+        whole = np.flatnonzero(faults.sound)
+        kept = whole if self.on_invalid == "drop" else np.arange(len(rows.row))
+        counts["dropped"] = len(rows.row) - len(kept)
+        usable = rows if len(whole) == len(rows.row) else rows.take(whole)
+        chosen = encoder_values(self.inputs, usable.frame, usable.X)
+        encoded = self.encoder.transform(chosen) if len(whole) else np.zeros((0, self.encoder.n_features), np.float32)
+        return NewRows(
+            row=rows.row[kept],
+            confidence=f[kept],
+            # positions are counted among the rows kept
+            whole=np.arange(len(whole)) if self.on_invalid == "drop" else whole,
+            X=encoded,
+            unknown=tuple(self.encoder.unknown(chosen, encoded)) if len(whole) else (),
+            reason=faults.reasons()[kept],
+            counts=counts,
+            faults=faults.counts(),
+            blank=self._taken_as_blank(usable.frame),
+            digest=digest,
+            probability=None if p is None else p[kept],
+        )
 
     def digest(self, piece: Piece) -> str:
         """Digest of everything that :meth:`read` reads for a piece, without turning it into numbers."""
-        return self._load_rows(piece)[-1]
+        return self._load(piece)[-1]
 
-    def _load_rows(
-        self, piece: Piece
-    ) -> tuple[pl.DataFrame, RowFaults, np.ndarray | None, np.ndarray | None, dict[str, int], str]:
-        """Columns, embeddings and a matrix of probabilities, of the rows of a piece that meet the condition."""
+    def _load(self, piece: Piece) -> tuple[TableRows, dict[str, int], str]:
+        """Columns and embeddings of the rows of a piece that meet the condition, counts, and a digest of all."""
         asked = () if self.where is None else columns_of(self.where, self.source.columns)
         named = [self.confidence] if self.classes is None else self.classes.columns
-        names = dict.fromkeys([*named, *self.inputs.columns, *asked])
-        there = [name for name in names if name not in self._absent]
-        loaded = self.source.load(piece, there)
+        there = [one for one in dict.fromkeys([*named, *self.inputs.columns, *asked]) if one not in self._absent]
+        loaded = self.source.load(there, piece)
         frame = nan_as_null(loaded).with_columns(pl.lit(None, pl.String).alias(name) for name in self._absent)
-        row, counts = np.arange(piece.start, piece.start + len(frame)), {"read": len(frame), "undecided": 0}
-        kept = np.full(len(frame), True)
+        kept, undecided = np.full(len(frame), True), 0
         if self.where is not None:
-            typed = frame if self.source.typed else self.source.load(piece, asked, typed=True)
-            kept, counts["undecided"] = decide(self.where, nan_as_null(typed))
-            frame, row = frame.filter(kept), row[kept]
-        faults, X = RowFaults(row), None
+            typed = frame if self.source.typed else self.source.load(asked, piece, typed=True)
+            kept, undecided = decide(self.where, nan_as_null(typed))
+        row = np.flatnonzero(kept) + piece.start
+        X = p = None
         if self.inputs.kind == "embeddings":
-            X = matrix_rows(self.inputs.embeddings, piece.start, piece.start + piece.rows)
+            # a copy: what lies in a file stays out of this process's memory
+            X = np.array(read_matrix(self.inputs.embeddings)[piece.start : piece.start + piece.rows])
             X = held(X if kept.all() else X[kept])
-        p = None if self.classes is None else self.classes.matrix_values(piece, kept)
-        return frame, faults, X, p, counts | {"asked": len(row)}, content_digest(loaded, X, p)
+        if self.classes is not None and self.classes.matrix is not None:
+            p = self.classes.values(frame, RowFaults(row))
+        counts = {"read": len(frame), "undecided": undecided, "asked": len(row)}
+        return TableRows(frame.filter(kept), row, X, (), len(frame)), counts, content_digest(loaded, X, p)
 
     @property
     def _absent(self) -> tuple[str, ...]:
@@ -303,89 +327,50 @@ class NewSource:
         found = [words[row] for row in zip(*blank.values(), strict=True)] or [None] * len(frame)
         return np.array(found, dtype=object)
 
-    def _check_rows(
-        self, frame: pl.DataFrame, faults: RowFaults, X: np.ndarray | None, p: np.ndarray | None, counts: dict[str, int]
-    ) -> NewRows:
-        row = faults.row
-        if self.classes is None:
-            f, counts["clipped"] = self._confidences(column_of(frame, str(self.confidence)), faults)
-        else:
-            p = self.classes.probabilities(frame, p, faults, typed=self.source.typed)
-            f, counts["clipped"] = p.max(axis=1), 0
-        frame = self._inputs(frame, X, faults)
-        if self.on_invalid == "error":
-            faults.refuse()
-        whole = np.flatnonzero(~faults.any())
-        kept = whole if self.on_invalid == "drop" else np.arange(len(row))
-        counts["dropped"] = len(row) - len(kept)
-        # positions are counted among the rows kept
-        positions = np.arange(len(whole)) if self.on_invalid == "drop" else whole
-        usable = slice(None) if len(whole) == len(row) else whole
-        chosen = encoder_values(self.inputs, frame[usable], X if X is None else X[usable])
-        encoded = self.encoder.transform(chosen) if len(whole) else np.zeros((0, self.encoder.n_features), np.float32)
-        unknown = tuple(self.encoder.unknown(chosen, encoded)) if len(whole) else ()
-        blank = self._taken_as_blank(frame[usable])
-        reasons = faults.reasons()[kept]
-        return NewRows(
-            row[kept], f[kept], positions, encoded, unknown, reasons, counts, faults.counts(), blank,
-            probability=None if p is None else p[kept],
-        )  # fmt: skip
-
     def _confidences(self, series: pl.Series, faults: RowFaults) -> tuple[np.ndarray, int]:
         option = self.words.columns[0]
         name, said = label(option, str(self.confidence)), f"the {self.words.probability}"
         if self.scale is not None:
             series = new_scores(series, self.scale)
-        f = numbers_in(series, name, self.source.typed, faults, said)
+        f = numbers_in(series, name, faults, said, typed=self.source.typed)
         known = np.isfinite(f)
         faults.add(name, np.isinf(f), "infinite", f"{said} is infinite")
         outside = known & outside_unit(np.where(known, f, 0.0))
         refuse_other_unit(name, f[known], outside, faults.row, option)
         faults.add(name, outside, "outside [0, 1]", f"{said} lies outside [0, 1]")
         f[~known | outside] = np.nan
-        clipped = int(((f < 0) | (f > 1)).sum())
-        return np.clip(f, 0.0, 1.0), clipped
+        return np.clip(f, 0.0, 1.0), int(((f < 0) | (f > 1)).sum())
 
-    def _inputs(self, frame: pl.DataFrame, X: np.ndarray | None, faults: RowFaults) -> pl.DataFrame:
+    def _numbered(self, frame: pl.DataFrame, X: np.ndarray | None, faults: RowFaults) -> pl.DataFrame:
         """Find rows whose x is not complete, and turn text that stands for numbers into numbers."""
         if X is not None:
-            bad = non_finite_rows(X)
-            words = "NaN, infinite or too large for float32"
-            faults.add("embeddings", bad, words, "the embedding holds NaN, infinity or a value too large for float32")
-        if self.inputs.kind == "text":
-            column = str(self.inputs.text)
-            faults.add(
-                f"column {column!r}", column_of(frame, column).is_null().to_numpy(), "missing", f"{column!r} is missing"
-            )
-        if not self.inputs.features:
-            return frame
-        columns = _columns_of(self.encoder)
-        changed = [
-            self._feature(column_of(frame, name), name, columns, faults).alias(name) for name in self.inputs.features
-        ]
-        return frame.with_columns(changed)
-
-    def _feature(self, series: pl.Series, name: str, columns: FeatureColumns, faults: RowFaults) -> pl.Series:
-        shown, said = f"column {name!r}", repr(name)
-        kind, blanks = columns.column_types[name], name in columns.with_blanks
-        if kind != "number":
-            if not blanks:
+            what, reason = _NOT_FINITE, "the embedding holds NaN, infinity or a value too large for float32"
+            faults.add("embeddings", non_finite_rows(X), what, reason)
+        texts = [str(self.inputs.text)] if self.inputs.kind == "text" else []
+        columns, found = features_of(self.encoder), []
+        for name in (*texts, *self.inputs.features):
+            series, shown, said = column_of(frame, name), f"column {name!r}", repr(name)
+            kind = "text" if name in texts else columns.column_types[name]
+            blanks = kind != "text" and name in columns.with_blanks
+            if kind == "number":
+                typed = self.source.typed and name not in self._absent
+                values = numbers_in(series, shown, faults, said, typed=typed, blanks=blanks)
+                too_large = np.abs(np.nan_to_num(values, nan=0.0, posinf=np.inf, neginf=np.inf)) > _LARGEST
+                large = "infinite or too large for float32"
+                faults.add(shown, too_large, large, f"{said} is {large}")
+                found.append(pl.Series(name, values))
+            elif not blanks:
                 faults.add(shown, series.is_null().to_numpy(), "missing", f"{said} is missing")
             if kind == "list":
                 faults.add(shown, lists_not_finite(series), "missing, NaN or infinite", f"{said} holds NaN or infinity")
-            return series
-        typed = self.source.typed and name not in self._absent
-        values = numbers_in(series, shown, typed, faults, said, blanks=blanks)
-        too_large = np.abs(np.where(np.isnan(values), 0.0, values)) > _LARGEST
-        faults.add(
-            shown, too_large, "infinite or too large for float32", f"{said} is infinite or too large for float32"
-        )
-        return pl.Series(name, values)
+        return frame.with_columns(found)
 
 
-def _columns_of(encoder: Encoder) -> FeatureColumns:
-    """Return the part of an encoder that reads columns of the table."""
-    return encoder.columns if isinstance(encoder, Combined) else encoder  # type: ignore[return-value]
+def features_of(encoder: Encoder) -> Any:
+    """Return the part of an encoder that reads columns of the table; None where there is none."""
+    if isinstance(encoder, Combined):
+        return encoder.columns
+    return encoder if isinstance(encoder, FeatureColumns) else None
 
 
 @checked_call
@@ -396,7 +381,7 @@ def open_new_rows(
     encoder: Encoder,
     fitted_on: str | None = None,
     kind: Kind = ANSWER,
-    classes: ModelClasses | None = None,
+    classes: ClassColumns | None = None,
     scale: JudgeScale | None = None,
     costs: Mapping[str, float] | None = None,
     whole: bool = False,
@@ -416,14 +401,14 @@ def open_new_rows(
     if columns.on_invalid not in ON_INVALID:
         raise InputError(f"on_invalid must be one of {', '.join(map(repr, ON_INVALID))}; got {columns.on_invalid!r}")
     asked = Asked.of(kind=kind, confidence=columns.confidence, probability=columns.probability, judge=columns.judge)
-    opened = open_pieces(source, encoding=columns.encoding, whole=whole)
-    own = _columns_of(encoder).columns if isinstance(encoder, (Combined, FeatureColumns)) else ()
+    opened = open_source(source, encoding=columns.encoding, whole=whole)
+    own = getattr(features_of(encoder), "columns", ())
     option = asked.words.columns[0]
     several = classes_of(opened, option, asked.probability, columns.probabilities, classes)
     column = None if several is not None else _confidence_column(opened, option, asked.probability, fitted_on)
     blank = can_be_blank(columns.missing_as_blank, encoder)
     absent = [name for name in own if name not in (*opened.columns, *blank)]
-    refuse_absent(absent, opened, getattr(encoder, "can_be_blank", ()), costs or {})
+    refuse_absent(absent, opened, encoder.can_be_blank, costs or {})
     reserved = dict.fromkeys(several.columns, "probabilities") if several else {str(column): "confidence"}
     inputs = needed(opened, encoder, own, blank, reserved, columns)
     if columns.where is not None:
@@ -450,7 +435,7 @@ def read_inputs(source: Any, *, encoder: Encoder, **options: Any) -> NewRows:
     return opened.read(opened.whole)
 
 
-def _confidence_column(source: RowSource, option: str, named: str | None, fitted_on: str | None) -> str:
+def _confidence_column(source: Source, option: str, named: str | None, fitted_on: str | None) -> str:
     if named is not None:
         return find(named, source.columns, what=option)
     if fitted_on is None:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from miscal.base.arrays import SHOWN_IN_WARNING, column_of, did_you_mean, row_list, value_list
-from miscal.base.checks import DROP, check_correct
+from miscal.base.arrays import SHOWN_IN_WARNING, column_of, did_you_mean, value_list
+from miscal.base.checks import check_correct
 from miscal.base.errors import InputError, argument
 from miscal.base.vocabulary import ANSWER, EVENT, JUDGE, Kind
 from miscal.data.encoders.features import blank_rows
 from miscal.data.judged import JudgeScale
 from miscal.data.readers.roles import Roles
-from miscal.data.readers.rows import TableRows, label, missing, numbers
+from miscal.data.readers.rows import RowFaults, TableRows, label, missing, numbers
 
 _PLAIN = ({"0": 0.0, "1": 1.0}, {"false": 0.0, "true": 1.0}, {"no": 0.0, "yes": 1.0})
 
@@ -116,42 +116,17 @@ def _equals(series: pl.Series, value: Any) -> pl.Series:
     return series.cast(pl.String) == str(value)
 
 
-@dataclass(frozen=True, eq=False)
-class ReadJudge:
-    """Rows with what a judge says of them.
-
-    Attributes
-    ----------
-    rows : TableRows
-        Those that people have judged; the judge's column holds probabilities.
-    unjudged : TableRows
-        The others, likewise.
-    scale : JudgeScale or None
-    labelling : (n,) float64 or None
-        Probability by which each row of `rows` was chosen to be judged.
-    notes : tuple of str
-    """
-
-    rows: TableRows
-    unjudged: TableRows
-    scale: JudgeScale | None
-    labelling: NDArray[np.float64] | None
-    notes: tuple[str, ...]
-
-
-def read_judge(rows: TableRows, roles: Roles, positive: Any, *, drop: bool) -> ReadJudge:
+def read_judge(
+    rows: TableRows, roles: Roles, positive: Any, *, drop: bool
+) -> tuple[TableRows, TableRows, JudgeScale | None]:
     """Find out what the judge's scores are, and which rows people have judged.
 
     `positive`: the verdict by which people approve; `drop`: leave out rows without a score, instead of refusing them.
+    Returns the rows that people have judged, and the others: in both the judge's column holds probabilities.
     """
-    bad = blank(column_of(rows.frame, roles.confidence)) | missing(rows, roles.confidence)
-    notes: list[str] = []
-    if bad.any():
-        said = f"{label('judge', roles.confidence)}: {int(bad.sum())} of {len(bad)} scores are missing"
-        if not drop or bad.all():
-            raise InputError(f"{said} ({row_list(bad, rows.row)}); fill them in, or {DROP}")
-        notes.append(f"{said}; these rows were dropped")
-        rows = rows.take(~bad)
+    name, faults = label("judge", roles.confidence), RowFaults(rows.row)
+    faults.add(name, blank(column_of(rows.frame, roles.confidence)) | missing(rows, roles.confidence), "missing", name)
+    rows = faults.refuse_or_drop(rows, drop=drop)
     score, words = _scores(rows, roles)
     known = ~blank(column_of(rows.frame, roles.correct))
     if not known.any():
@@ -164,21 +139,20 @@ def read_judge(rows: TableRows, roles: Roles, positive: Any, *, drop: bool) -> R
     )
     scale = _scale(score, known, approved, words, rows, roles)
     if others.row.size:
-        notes.append(
+        judged = judged.noting(
             f"people have not judged {len(others.row):,} of {len(rows.row):,} rows: these say how often people would "
             "approve, and nothing is learned or tested on them"
         )
     if scale is not None and not scale.informative:
-        notes.append(
+        judged = judged.noting(
             "people do not approve more often at a higher score, so all scores of the judge stand for one rate"
         )
-    labelling = _labelling(judged, roles)
     p = score if scale is None else scale.probability(score)
     judged, others = (
         replace(part, frame=part.frame.with_columns(pl.Series(roles.confidence, p[mask])))
         for part, mask in ((judged, known), (others, ~known))
     )
-    return ReadJudge(judged, others, scale, labelling, tuple(notes))
+    return judged, others, scale
 
 
 def blank(series: pl.Series) -> NDArray[np.bool_]:
@@ -238,17 +212,14 @@ def _scale(
     return JudgeScale.fit(score[known][learned], approved[learned], weight, words)
 
 
-def _labelling(rows: TableRows, roles: Roles) -> NDArray[np.float64] | None:
+def labelling_of(rows: TableRows, roles: Roles) -> NDArray[np.float64] | None:
+    """Read the probability by which each row was chosen for people to judge, (n,); None where none was named."""
     if roles.labelling is None:
         return None
-    name = label("labelling_probability", roles.labelling)
+    name, faults = label("labelling_probability", roles.labelling), RowFaults(rows.row)
     values = numbers(rows, roles.labelling, name)
-    bad = ~((values > 0) & (values <= 1))
-    if bad.any():
-        raise InputError(
-            f"{name} must lie above 0 and up to 1 in rows that people have judged: it is the probability by which a "
-            f"row was chosen; {int(bad.sum())} of {len(bad)} are not ({row_list(bad, rows.row)})"
-        )
+    faults.add(name, ~((values > 0) & (values <= 1)), "no probabilities above 0 and up to 1", name)
+    faults.refuse("give each row that people have judged the probability by which it was chosen")
     return values
 
 

@@ -12,19 +12,18 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from miscal.base.errors import InputError, MismatchError
 from miscal.base.files import digest
 from miscal.data.readers.rows import XSource
-from miscal.data.readers.table import Table, existing
+from miscal.data.readers.source import Source, existing
 
 ROWS_FILE, EMBEDDINGS_FILE = "rows.parquet", "rows.safetensors"
 """Files of a run folder that keep the columns and the embeddings that were given in memory."""
 
 
 def fingerprints(
-    source: Any, table: Table, inputs: XSource, columns: Sequence[str], probabilities: Any = None
+    source: Any, table: Source, inputs: XSource, columns: Sequence[str], probabilities: Any = None
 ) -> dict[str, Any]:
     """Record the data's path and sha256, and those of every file read.
 
@@ -89,15 +88,11 @@ def refuse_changed(source: dict[str, Any]) -> None:
             )
 
 
-_SEED = 71
-_BLOCK_ROWS = 512
-
-
 def content_digest(frame: pl.DataFrame, *matrices: np.ndarray | None) -> str:
-    """SHA-256 of hashes of rows and of what belongs to them: hashing rows first takes less than half of the time.
+    """SHA-256 of hashes of rows and of the matrices that belong to them.
 
-    A row of other values in the columns keeps its hash with chance 2^-64, one of another embedding with chance 2^-33 at
-    most. It guards against files that were replaced, not against someone who makes rows whose hashes are equal.
+    A row of other values in the columns keeps its hash with chance 2^-64. It guards against files that were replaced,
+    not against someone who makes rows whose hashes are equal.
 
     `frame`: columns that were read; `matrices` (m, d): embeddings and probabilities that were read. Returns 64
     hexadecimal digits, the same whatever the time and name of a file, and wherever the values lie in memory.
@@ -111,32 +106,6 @@ def content_digest(frame: pl.DataFrame, *matrices: np.ndarray | None) -> str:
     sha = hashlib.sha256(frame.hash_rows().to_numpy())
     for matrix in matrices:
         if matrix is not None:
-            sha.update(row_hashes(matrix))
+            sha.update(f"{matrix.dtype} {matrix.shape}".encode())
+            sha.update(np.ascontiguousarray(matrix))
     return sha.hexdigest()
-
-
-def row_hashes(X: np.ndarray) -> NDArray[np.uint64]:
-    """Hash rows by random sums of their words, (m, 2) (multilinear hashing; Carter & Wegman, 1979).
-
-    Two rows whose words of 32 bits differ in an even place differ in the first sum, others in the second, but for
-    a chance of at most 2^-33: a difference of less than 2^32, times a random number of 64 bits, is modulo 2^64 equal to
-    any one value with no larger chance.
-
-    Examples
-    --------
-    >>> X = np.ones((2, 3), np.float32)
-    >>> X[1, 1] = -1
-    >>> hashes = row_hashes(X)
-    >>> bool((hashes[0] == hashes[1]).all())
-    False
-    """
-    if X.shape[1] * X.itemsize % 8:
-        X = np.pad(X, ((0, 0), (0, 1)))
-    words = np.ascontiguousarray(X).view(np.uint64)
-    whole, upper = np.random.default_rng(_SEED).integers(0, 2**64, (2, words.shape[1]), np.uint64)
-    hashes = np.empty((len(words), 2), np.uint64)
-    # blocks that a cache holds
-    for i in range(0, len(words), _BLOCK_ROWS):
-        part = words[i : i + _BLOCK_ROWS]
-        hashes[i : i + _BLOCK_ROWS] = np.stack([part @ whole, (part >> np.uint64(32)) @ upper], 1)
-    return hashes

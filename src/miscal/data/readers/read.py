@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from miscal.base.arrays import column_of, row_list
+from miscal.base.arrays import column_of
 from miscal.base.checks import (
-    DROP,
     EXTREME_WEIGHTS,
     check_seed,
     extreme_weights,
@@ -26,7 +25,6 @@ from miscal.base.precision import JUDGED_ROWS, LARGE_BYTES, in_blocks, narrowed
 from miscal.base.signatures import checked_call
 from miscal.base.threads import global_random_kept
 from miscal.base.vocabulary import ANSWER, JUDGE, KINDS, Kind, vocabulary
-from miscal.data.column_reading import COORDINATE
 from miscal.data.columns import SINGLE, Columns, name_of, split_names
 from miscal.data.encoders.features import FeatureColumns
 from miscal.data.encoders.protocol import Embeddings, Encoder
@@ -34,11 +32,18 @@ from miscal.data.encoders.texts import Combined, PlacesAndColumns, text_encoder
 from miscal.data.judged import JudgeReading, UnjudgedRows
 from miscal.data.readers.answers import answers_of, one_answer
 from miscal.data.readers.candidate_groups import candidates_of
-from miscal.data.readers.class_columns import probabilities_of, with_top_label
-from miscal.data.readers.column_readings import KEY, READ_COLUMNS, stroked_dates, with_readings, without_leaks
+from miscal.data.readers.class_columns import with_top_label
+from miscal.data.readers.column_readings import (
+    COORDINATE,
+    KEY,
+    READ_COLUMNS,
+    stroked_dates,
+    with_readings,
+    without_leaks,
+)
 from miscal.data.readers.names import find, left_out_of, refuse_told
-from miscal.data.readers.outcomes import ReadJudge, outcomes, read_judge
-from miscal.data.readers.pieces import open_table
+from miscal.data.readers.opening import open_source
+from miscal.data.readers.outcomes import labelling_of, outcomes, read_judge
 from miscal.data.readers.provenance import fingerprints, refuse_changed
 from miscal.data.readers.roles import NO_GROUPS, Roles, groups_of, roles_of, times_of, with_naming
 from miscal.data.readers.rows import (
@@ -59,7 +64,7 @@ from miscal.data.readers.rows import (
     texts,
     unseen_note,
 )
-from miscal.data.readers.table import Table
+from miscal.data.readers.source import Source
 from miscal.data.splits import SAMPLE_ROWS, SAMPLED_ABOVE, check_trainable, straddling_inputs
 from miscal.data.triples import Triples, check_split
 
@@ -107,27 +112,23 @@ def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **opti
     """
     columns = _check_names(of_fields(Columns, options))
     check_seed(seed)
-    opened = open_table(source, encoding=columns.encoding)
+    opened = open_source(source, encoding=columns.encoding)
     table, left_out = _offer_columns(opened, columns)
-    asked_for = roles_of(table, columns, kind)
-    judged = asked_for.kind == JUDGE
-    named = with_naming(asked_for, table, columns)
+    named = with_naming(roles_of(table, columns, kind), table, columns)
     x = choose_inputs(table, columns, reserved=named.reserved, metadata=named.metadata)
     refuse_told("text", [x.text], named.outcome, named.probabilities)
     named.refuse_as_inputs(x.features)
-    every = replace(table, columns=tuple(dict.fromkeys([*table.columns, *left_out])))
-    there = choose_rows(every, named.columns, x, columns.where)
+    rows, others, scale = choose_rows(opened, named.columns, x, columns.where), None, None
     drop = columns.on_invalid == "drop"
-    scored = read_judge(there, named, columns.positive, drop=drop) if judged else None
-    rows = there if scored is None else scored.rows
+    if named.kind == JUDGE:
+        rows, others, scale = read_judge(rows, named, columns.positive, drop=drop)
     allowed = tuple(find(name, table.columns, what="allow_leak") for name in split_names(columns.allow_leak))
     x, readings, roles = with_readings(rows.frame, x, named, columns.text, allowed)
-    read, of_classes = tuple(rows.frame.columns), ()
+    read = tuple(rows.frame.columns)
     if roles.classes is not None:
-        rows, of_classes = with_top_label(rows, roles.classes, drop=drop)
+        rows = with_top_label(rows, roles.classes, drop=drop)
         roles = replace(roles, names_only=(*roles.names_only, roles.classes.predicted))
-    usable, dropped = _valid_rows(rows, roles, x, drop=drop)
-    rows, weights, about_weights = _drop_weightless(usable, roles)
+    rows = _drop_weightless(_valid_rows(rows, roles, x, drop=drop), roles)
     f, clipped = confidences(rows, roles.confidence, roles.kind)
     refuse_missing(rows, [roles.correct])
     y, of_labels = outcomes(
@@ -144,10 +145,6 @@ def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **opti
     if usual is not None:
         made["one_answer"] = {"answer": usual.answer, "n": usual.given}
     notes = (
-        *of_classes,
-        *(() if scored is None else scored.notes),
-        *dropped,
-        *about_weights,
         *clipped,
         *of_labels,
         *about_leaks,
@@ -155,14 +152,17 @@ def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **opti
         *unseen_note(table, inputs, {*roles.reserved, *roles.naming, *roles.answers.keys, inputs.text}),
         *stroked_dates(rows.frame, readings),
     )
-    triples = _assembled(rows, f, y, roles, inputs, notes, made, seed, columns.embed_model, weights)
+    triples = _assembled(rows, f, y, roles, inputs, notes, made, seed, columns.embed_model)
     candidates = None
     if roles.grouping is None and columns.group not in (None, NO_GROUPS):
         known_later = [one.name for one in readings if one.leak is not None or one.left_out == KEY]
         seen = {*inputs.features, *roles.naming, *known_later, roles.id}
         passed_over = {*roles.reserved.keys() - seen, inputs.text, *roles.answers.keys}
         candidates = candidates_of(table, rows, triples, passed_over, known_later, seed)
-    reading = None if scored is None else _judged(scored, roles, inputs, triples.encoder, drop=drop)
+    reading = None
+    if others is not None:
+        unjudged = _unjudged(others, roles, inputs, triples.encoder, drop=drop)
+        reading = JudgeReading(scale, unjudged, labelling_of(rows, roles))
     return replace(triples, candidate_groups=candidates, judged=reading)
 
 
@@ -176,31 +176,29 @@ def _check_names(columns: Columns) -> Columns:
     return replace(columns, **plain, **named)
 
 
-def _offer_columns(table: Table, columns: Columns) -> tuple[Table, tuple[str, ...]]:
+def _offer_columns(table: Source, columns: Columns) -> tuple[Source, tuple[str, ...]]:
     """Take the columns away that are left out, and name them."""
     several = {what: getattr(columns, what) for what in ("features", "metadata", "names_only", "allow_leak")}
     single = {what: getattr(columns, what) for what in SINGLE if getattr(columns, what) not in (AUTO, NO_GROUPS)}
     left_out = left_out_of(columns.leave_out, table.columns, single, several)
-    return replace(table, columns=tuple(name for name in table.columns if name not in left_out)), left_out
+    return table.offering([name for name in table.columns if name not in left_out]), left_out
 
 
-def _judged(scored: ReadJudge, roles: Roles, inputs: XSource, encoder: Encoder, *, drop: bool) -> JudgeReading:
+def _unjudged(rows: TableRows, roles: Roles, inputs: XSource, encoder: Encoder, *, drop: bool) -> UnjudgedRows:
     """Read the rows that people have not judged, with the encoder of the others."""
-    rows = scored.unjudged
     if len(rows.row):
         # they have no outcome that could be missing
-        rows, _ = _valid_rows(rows, replace(roles, correct=roles.confidence), inputs, drop=drop)
+        rows = _valid_rows(rows, replace(roles, correct=roles.confidence), inputs, drop=drop)
     values = encoder_values(inputs, rows.frame, rows.X)
-    unjudged = UnjudgedRows(
+    return UnjudgedRows(
         X=_transformed(encoder, values) if len(rows.row) else np.zeros((0, encoder.n_features), np.float32),
         confidence=numbers(rows, roles.confidence, roles.labels[0]),
         row=rows.row.astype(np.int64),
         metadata={name: metadata_of(rows, name) for name in roles.naming},
         text=None if inputs.text is None else texts(rows.frame, inputs.text),
         group=None if roles.grouping is None else groups_of(rows, roles.grouping),
-        weight=None if roles.weight is None else numbers(rows, roles.weight, label("weight", roles.weight)),
+        weight=_weights(rows, roles),
     )
-    return JudgeReading(scored.scale, unjudged, scored.labelling)
 
 
 _OF_CLASSES = {"positive", "labelling_probability", "probabilities", "label", "classes"}
@@ -255,7 +253,7 @@ def reread(source: dict[str, Any], **changed: Any) -> Triples:
 # --- rows that can be used ----------------------------------------------------------------------------------------
 
 
-def _valid_rows(rows: TableRows, roles: Roles, inputs: XSource, *, drop: bool) -> tuple[TableRows, tuple[str, ...]]:
+def _valid_rows(rows: TableRows, roles: Roles, inputs: XSource, *, drop: bool) -> TableRows:
     """Refuse rows whose x is not complete, or drop these and those without confidence, outcome or weight."""
     faults = RowFaults(rows.row)
     if drop:
@@ -264,16 +262,7 @@ def _valid_rows(rows: TableRows, roles: Roles, inputs: XSource, *, drop: bool) -
         for column, bad in stated.items():
             faults.add(f"column {column!r}", bad, "invalid", repr(column))
     add_invalid_inputs(faults, rows, inputs)
-    if not drop:
-        faults.refuse(f"correct them, or {DROP}")
-    bad = faults.any()
-    if not bad.any():
-        return rows, ()
-    parts = ", ".join(f"{int(mask.sum())} by {column}" for _, mask, _, column in faults.found)
-    note = f"{int(bad.sum())} of {len(bad)} rows were dropped as invalid: {parts}"
-    if bad.all():
-        raise InputError(f"no valid row is left: {note}")
-    return rows.take(~bad), (note,)
+    return faults.refuse_or_drop(rows, drop=drop)
 
 
 def _invalid_confidence(rows: TableRows, roles: Roles) -> np.ndarray:
@@ -284,34 +273,33 @@ def _invalid_confidence(rows: TableRows, roles: Roles) -> np.ndarray:
     return bad | outside_unit(np.where(bad, 0.0, values))
 
 
-def _drop_weightless(rows: TableRows, roles: Roles) -> tuple[TableRows, np.ndarray | None, tuple[str, ...]]:
-    """Leave out the rows of weight 0; the weights of the others."""
+def _weights(rows: TableRows, roles: Roles) -> np.ndarray | None:
+    return None if roles.weight is None else numbers(rows, roles.weight, label("weight", roles.weight))
+
+
+def _drop_weightless(rows: TableRows, roles: Roles) -> TableRows:
+    """Leave out the rows of weight 0, and refuse weights that nothing can be computed with."""
     if roles.weight is None:
-        return rows, None, ()
-    values = numbers(rows, roles.weight, label("weight", roles.weight))
-    bad = ~(values >= 0) | np.isinf(values)
-    if bad.any():
-        raise InputError(
-            f"{label('weight', roles.weight)} must hold finite numbers of at least 0; {int(bad.sum())} of {len(bad)} "
-            f"are not ({row_list(bad, rows.row)}): correct them, or drop these rows with {argument('where')}"
-        )
+        return rows
+    name = label("weight", roles.weight)
+    values = numbers(rows, roles.weight, name)
+    faults = RowFaults(rows.row)
+    faults.add(name, ~(values >= 0) | np.isinf(values), "no finite numbers of at least 0", name)
+    faults.refuse(f"correct them, or drop these rows with {argument('where')}")
     if extreme_weights(values):
-        raise InputError(
-            f"{label('weight', roles.weight)} {EXTREME_WEIGHTS}; got a largest one of {values.max():.3g}: divide all "
-            "by their mean"
-        )
+        raise InputError(f"{name} {EXTREME_WEIGHTS}; got a largest one of {values.max():.3g}: divide all by their mean")
     kept = values > 0
     if not kept.any():
-        raise InputError(f"{label('weight', roles.weight)} is 0 in all {len(kept)} rows: no row would count")
+        raise InputError(f"{name} is 0 in all {len(kept)} rows: no row would count")
     if values.sum() ** 2 < 2 * (values**2).sum():
         raise InputError(
-            f"{label('weight', roles.weight)} gives row {rows.row[values.argmax()]} nearly all of the weight, "
+            f"{name} gives row {rows.row[values.argmax()]} nearly all of the weight, "
             f"{values.max():.3g} of {values.sum():.3g}: nothing could be said of the others"
         )
     if kept.all():
-        return rows, values, ()
+        return rows
     said = f"{int((~kept).sum()):,} of {len(kept):,} rows were left out: their weight is 0"
-    return rows.take(kept), values[kept], (said,)
+    return rows.take(kept).noting(said)
 
 
 # --- assembly -----------------------------------------------------------------------------------------------------
@@ -327,7 +315,6 @@ def _assembled(
     source: dict[str, Any],
     seed: int,
     embed_model: str | None,
-    weights: np.ndarray | None,
 ) -> Triples:
     group = None if roles.grouping is None else groups_of(rows, roles.grouping)
     values = encoder_values(inputs, rows.frame, rows.X)
@@ -339,7 +326,7 @@ def _assembled(
         X=_transformed(encoder, values),
         confidence=f,
         correct=y,
-        weight=weights,
+        weight=_weights(rows, roles),
         group=group,
         split=split,
         text=None if inputs.text is None else texts(rows.frame, inputs.text),
@@ -352,7 +339,7 @@ def _assembled(
         encoder=encoder,
         layout=encoder.layout,
         kind=roles.kind,
-        classes=None if roles.classes is None else probabilities_of(rows, roles.classes),
+        classes=rows.classes,
     )
 
 

@@ -15,12 +15,12 @@ from miscal.base.errors import InputError, argument
 from miscal.base.folds import PERIODS, period_starts
 from miscal.base.vocabulary import ANSWER, EVENT, JUDGE, KINDS, Kind, Vocabulary, check_kind, vocabulary
 from miscal.data.columns import Columns, split_names
-from miscal.data.encoders.kinds.number import read_dates
+from miscal.data.encoders.kinds import read_dates
 from miscal.data.readers.answers import NO_ANSWERS, AnswerColumns, answer_columns
 from miscal.data.readers.class_columns import CONFIDENCE, CORRECT, ClassColumns, find_classes
 from miscal.data.readers.names import find, guess, match, refuse_told, unreserved
 from miscal.data.readers.rows import AUTO, TableRows, label, metadata_of, shown_text
-from miscal.data.readers.table import Table
+from miscal.data.readers.source import Source
 from miscal.data.triples import check_group, check_time
 
 NO_GROUPS = "none"
@@ -278,7 +278,7 @@ class Roles:
             )
 
 
-def roles_of(table: Table, columns: Columns, kind: Kind | None) -> Roles:
+def roles_of(table: Source, columns: Columns, kind: Kind | None) -> Roles:
     """Find the columns of a table that are no inputs, by name or, where none is named, by what they are called."""
     pair = {name: getattr(columns, name) for name in (*Asked.OPTIONS, "judge", "human")}
     asked = Asked.of(**pair, kind=kind)
@@ -321,7 +321,7 @@ def roles_of(table: Table, columns: Columns, kind: Kind | None) -> Roles:
     )
 
 
-def with_naming(roles: Roles, table: Table, columns: Columns) -> Roles:
+def with_naming(roles: Roles, table: Source, columns: Columns) -> Roles:
     """Add the columns that name what is found; either of `metadata` and `names_only` may be "auto"."""
     features, names_only = columns.features, columns.names_only
     # of what a judge is wrong about, every column may tell

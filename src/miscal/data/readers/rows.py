@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from miscal.base.arrays import DtypeError, column_of, numeric, row_list, value_list
-from miscal.base.checks import CLIP_TOLERANCE, DROP, check_confidence, check_features, non_finite_rows, other_unit
+from miscal.base.arrays import column_of, row_list, value_list
+from miscal.base.checks import CLIP_TOLERANCE, DROP, check_confidence, non_finite_rows, other_unit
 from miscal.base.errors import InputError, MissingColumn, argument
 from miscal.base.precision import chosen_rows, held_rows
 from miscal.base.vocabulary import Kind, vocabulary
 from miscal.data.columns import RowColumns
-from miscal.data.encoders.kinds.number import read_dates
+from miscal.data.encoders.kinds import read_dates
 from miscal.data.encoders.texts import PlacesAndColumns
+from miscal.data.judged import ClassProbabilities
+from miscal.data.readers.matrices import numbers_or_checked, read_matrix
 from miscal.data.readers.names import columns_of, find, kept, listed, match, unreserved
-from miscal.data.readers.table import Table, read_matrix
+from miscal.data.readers.source import Source
 from miscal.data.splits import MIN_FIT_ROWS
 
 _REMEDY = (
@@ -35,72 +37,90 @@ _WRITTEN = {
 """Numbers in another form, and how to fix them."""
 
 
-@dataclass
 class RowFaults:
-    """What is wrong with which rows; the first fault of a row is its reason.
+    """What is wrong with rows: of each the first fault that was found.
 
     Attributes
     ----------
     row : int64 array of shape (n,)
         Row numbers in the source, from 0, for messages.
-    found : list of (str, bool array of shape (n,), str, str)
-        As :meth:`add` takes them.
+    first : int64 array of shape (n,)
+        Number of each row's first fault, from 1; 0 where there is none.
     """
 
-    row: np.ndarray
-    found: list[tuple[str, np.ndarray, str, str]] = field(default_factory=list)
+    def __init__(self, row: np.ndarray) -> None:
+        self.row, self.first = row, np.zeros(len(row), np.int64)
+        self._found: list[tuple[str, str, str, str | None]] = []
 
-    def add(self, name: str, bad: np.ndarray, what: str, reason: str) -> None:
-        """Note rows: what they are in a message about column `name`, and the reason that a row of its own is given."""
+    def add(self, name: str, bad: np.ndarray, what: str, reason: str, remedy: str | None = None) -> None:
+        """Note rows: what the values of `name` are in a message, the reason that a row is given, and how to fix it."""
         if bad.any():
-            self.found.append((name, bad, what, reason))
+            self._found.append((name, what, reason, remedy))
+            self.first[bad & (self.first == 0)] = len(self._found)
 
-    def any(self) -> np.ndarray:
-        """Rows with a fault, bool (n,)."""
-        return np.logical_or.reduce([bad for _, bad, *_ in self.found]) if self.found else np.zeros(len(self.row), bool)
+    @property
+    def sound(self) -> np.ndarray:
+        """Rows without a fault, bool (n,)."""
+        return self.first == 0
 
     def refuse(self, remedy: str = _REMEDY) -> None:
         """Raise for the first fault."""
-        for name, bad, what, _ in self.found[:1]:
+        for name, what, _, own in self._found[:1]:
+            bad = self.first == 1
             raise InputError(
-                f"{name}: {int(bad.sum())} of {len(bad)} values are {what} ({row_list(bad, self.row)}); {remedy}"
+                f"{name}: {int(bad.sum())} of {len(bad)} values are {what} ({row_list(bad, self.row)}); "
+                + "; ".join(filter(None, (own, remedy)))
             )
+
+    def refuse_or_drop(self, rows: TableRows, *, drop: bool) -> TableRows:
+        """Return the rows without a fault, noting how many were dropped for which one; refuse any, or all."""
+        if not self._found:
+            return rows
+        if not drop:
+            self.refuse(f"correct them, or {DROP}")
+        parts = ", ".join(f"{n} by {reason}" for reason, n in self.counts().items())
+        note = f"{int((~self.sound).sum())} of {len(self.first)} rows were dropped as invalid: {parts}"
+        if not self.sound.any():
+            raise InputError(f"no valid row is left: {note}")
+        return rows.take(self.sound).noting(note)
 
     def reasons(self) -> np.ndarray:
         """Reason by row, (n,) of str, None where there is no fault."""
-        out = np.full(len(self.row), None, dtype=object)
-        for _, bad, _, reason in reversed(self.found):
-            out[bad] = reason
-        return out
+        return np.array([None, *(reason for *_, reason, _ in self._found)], dtype=object)[self.first]
 
     def counts(self) -> dict[str, int]:
         """Rows by reason."""
-        left, out = np.full(len(self.row), True), {}
-        for _, bad, _, reason in self.found:
-            own = int((bad & left).sum())
-            if own:
-                out[reason] = own
-            left &= ~bad
-        return out
+        found: Counter[str] = Counter()
+        for (*_, reason, _), n in zip(self._found, np.bincount(self.first)[1:].tolist(), strict=False):
+            found[reason] += n
+        return {reason: n for reason, n in found.items() if n}
 
 
 def numbers_in(
-    series: pl.Series, name: str, typed: bool, faults: RowFaults, said: str, *, blanks: bool = False
+    series: pl.Series, name: str, faults: RowFaults, said: str = "", *, typed: bool = True, blanks: bool = False
 ) -> np.ndarray:
     """Read a column as float64, NaN where it holds no number; `blanks` says that these are no faults."""
-    dtype = series.dtype
-    if dtype == pl.String and not typed:
+    if series.dtype == pl.String and not typed:
         return _parse_numbers(series, name, faults, said, blanks=blanks)
-    if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
-        kind = "text" if dtype in (pl.String, pl.Categorical, pl.Enum) else str(dtype)
-        shown = f" ({value_list(series.head(3).to_list())})" if dtype == pl.String else ""
-        if shown and series.str.strip_chars().cast(pl.Float64, strict=False).null_count() < len(series):
-            shown = f" that looks like numbers{shown}: store it as numbers"
-        raise InputError(f"{name} must be numbers; got {kind}{shown}")
+    if not (series.dtype.is_numeric() or series.dtype in (pl.Boolean, pl.Null)):
+        raise InputError(_not_numbers(series, name, faults.row))
     values = series.cast(pl.Float64).fill_null(np.nan).to_numpy().copy()
     if not blanks:
         faults.add(name, np.isnan(values), "missing", f"{said} is missing")
     return values
+
+
+def _not_numbers(series: pl.Series, name: str, row: np.ndarray) -> str:
+    if series.dtype != pl.String:
+        return f"{name} must be numbers; got {series.dtype}"
+    words = (series.str.strip_chars().cast(pl.Float64, strict=False).is_null() & series.is_not_null()).to_numpy()
+    if words.any():
+        return _words_among_numbers(series, words, name, row)
+    at = int(series.str.len_chars().arg_max() or 0)
+    return (
+        f"{name} must be numbers; got numbers written as text or of too many digits (such as "
+        f"{value_list(series[at : at + 1])} in row {row[at]}): store them as numbers, without quotes, or round them"
+    )
 
 
 def _parse_numbers(series: pl.Series, name: str, faults: RowFaults, said: str, *, blanks: bool) -> np.ndarray:
@@ -110,7 +130,7 @@ def _parse_numbers(series: pl.Series, name: str, faults: RowFaults, said: str, *
     missing = (series.is_null() | (text == "") | values.is_nan().fill_null(False)).fill_null(True).to_numpy()
     words = values.is_null().to_numpy() & ~missing
     if words.sum() > len(words) / 2:
-        raise InputError(words_among_numbers(series, words, name, faults.row))
+        raise InputError(_words_among_numbers(series, words, name, faults.row))
     if not blanks:
         faults.add(name, missing, "missing", f"{said} is missing")
     faults.add(
@@ -119,7 +139,7 @@ def _parse_numbers(series: pl.Series, name: str, faults: RowFaults, said: str, *
     return values.fill_null(np.nan).to_numpy().copy()
 
 
-def words_among_numbers(series: pl.Series, words: np.ndarray, name: str, row: np.ndarray) -> str:
+def _words_among_numbers(series: pl.Series, words: np.ndarray, name: str, row: np.ndarray) -> str:
     """Say which values of a column of text are no numbers, in which rows they stand, and what they are meant for."""
     held = series.filter(words)
     meant = next((f"; {remedy}" for form, remedy in _WRITTEN.items() if held.str.contains(form).all()), "")
@@ -150,13 +170,6 @@ def refuse_other_unit(name: str, values: np.ndarray, outside: np.ndarray, row: n
 TEXT = "text"
 AUTO = "auto"
 """In the place of feature columns: every column that plays no other part and can be a feature."""
-
-
-class HasColumns(Protocol):
-    """A table, or a source that is read in pieces: names of columns, and embeddings that belong to it."""
-
-    columns: tuple[str, ...]
-    embeddings: Path | None
 
 
 @dataclass(frozen=True)
@@ -212,6 +225,8 @@ class TableRows:
     notes : tuple of str
     n_read : int
         Rows in the source.
+    classes : ClassProbabilities, optional
+        What was read of several classes.
     """
 
     frame: pl.DataFrame
@@ -219,20 +234,28 @@ class TableRows:
     X: np.ndarray | None
     notes: tuple[str, ...]
     n_read: int
+    classes: ClassProbabilities | None = None
+
+    def noting(self, *notes: str) -> TableRows:
+        """Return the rows with further notes."""
+        return replace(self, notes=self.notes + notes)
 
     def take(self, index: np.ndarray) -> TableRows:
         """Return the rows `index` (numbers or a mask)."""
         index = np.flatnonzero(index) if index.dtype == bool else index
         X = None if self.X is None else chosen_rows(self.X, index)
-        return replace(self, frame=self.frame[index], row=self.row[index], X=X)
+        classes = None if self.classes is None else self.classes.take(index)
+        return replace(self, frame=self.frame[index], row=self.row[index], X=X, classes=classes)
 
 
+BESIDE = "the inputs are those of {}, which lies beside the data"
+"""What is said where a source brings embeddings that nobody named."""
 UNSEEN_SHOWN = 5
 """Columns that are named where some play no part."""
 
 
 def choose_inputs(
-    table: HasColumns, columns: RowColumns, *, reserved: dict[str, str], metadata: Sequence[str] = ()
+    table: Source, columns: RowColumns, *, reserved: dict[str, str], metadata: Sequence[str] = ()
 ) -> XSource:
     """Decide where x comes from, from what was asked for and what is there.
 
@@ -253,15 +276,15 @@ def choose_inputs(
     if beside or features == AUTO:
         return XSource("features", seen, **known)
     if table.embeddings is not None:
-        note = f"the inputs are those of {table.embeddings.name}, which lies beside the data"
-        return XSource("embeddings", seen, embeddings=table.embeddings, notes=(note,), **known)
+        notes = (BESIDE.format(table.embeddings.name),)
+        return XSource("embeddings", seen, embeddings=table.embeddings, notes=notes, **known)
     if shown is not None:
         notes = () if text else (f"the inputs are the column {shown!r}, since nothing else was named",)
         return XSource("text", seen, notes=notes, **known)
     return XSource("features", (*every_other(table, reserved), *metadata), **known)
 
 
-def unseen_note(table: HasColumns, inputs: XSource, passed_over: Collection[str | None]) -> tuple[str, ...]:
+def unseen_note(table: Source, inputs: XSource, passed_over: Collection[str | None]) -> tuple[str, ...]:
     """Say which columns play no part beside embeddings or texts, and which option looks at them.
 
     `passed_over`: columns that have another part, None among them standing for none. Nothing is said where any column
@@ -279,12 +302,12 @@ def unseen_note(table: HasColumns, inputs: XSource, passed_over: Collection[str 
     )
 
 
-def shown_text(table: HasColumns, text: str | None) -> str | None:
+def shown_text(table: Source, text: str | None) -> str | None:
     """Return the column of texts: the one named, or the one that is called so."""
     return text or (TEXT if TEXT in table.columns else None)
 
 
-def every_other(table: HasColumns, reserved: Mapping[str, str]) -> tuple[str, ...]:
+def every_other(table: Source, reserved: Mapping[str, str]) -> tuple[str, ...]:
     """Return the columns that play no other part, in the order of the table."""
     found = unreserved(table.columns, reserved)
     if not found and "metadata" not in reserved.values():
@@ -297,7 +320,7 @@ def every_other(table: HasColumns, reserved: Mapping[str, str]) -> tuple[str, ..
     return found
 
 
-def choose_rows(table: Table, columns: Sequence[str], inputs: XSource, where: str | None) -> TableRows:
+def choose_rows(table: Source, columns: Sequence[str], inputs: XSource, where: str | None) -> TableRows:
     """Read the columns and embeddings needed, and keep the rows that the condition keeps."""
     asked = columns_of(where, table.columns) if where is not None else ()
     frame = table.load(list(dict.fromkeys([*columns, *inputs.columns, *asked])))
@@ -310,16 +333,10 @@ def choose_rows(table: Table, columns: Sequence[str], inputs: XSource, where: st
     rows = TableRows(frame, np.arange(len(frame)), X, table.notes + inputs.notes, len(frame))
     if where is not None:
         keep, note = kept(where, frame)
-        rows = replace(rows.take(keep), notes=rows.notes + ((note,) if note else ()))
+        rows = rows.take(keep).noting(*([note] if note else []))
     if len(rows.row) == 1:
         raise InputError(f"too few rows: got 1; at least {MIN_FIT_ROWS} are needed, one per prediction")
     return rows if rows.X is None else replace(rows, X=held_rows(rows.X))
-
-
-def numbers_or_checked(X: Any) -> np.ndarray:
-    """Take a numpy matrix of numbers as it is; anything else is converted exactly or refused."""
-    plain = isinstance(X, np.ndarray) and X.dtype.kind in "fiub"
-    return X if plain else check_features(X, name="embeddings", narrow=False)
 
 
 def refuse_lengths(shape: tuple[int, ...], n: int) -> None:
@@ -338,24 +355,7 @@ def refuse_lengths(shape: tuple[int, ...], n: int) -> None:
 
 def numbers(rows: TableRows, column: str, name: str) -> np.ndarray:
     """Read a column as float64 with NaN for missing."""
-    series = column_of(rows.frame, column)
-    try:
-        return numeric(series, name).astype(np.float64)
-    except DtypeError:
-        raise InputError(_not_numbers(series, name, rows.row)) from None
-
-
-def _not_numbers(series: pl.Series, name: str, row: np.ndarray) -> str:
-    if series.dtype != pl.String:
-        return f"{name} must be numbers; got {series.dtype}"
-    words = (series.str.strip_chars().cast(pl.Float64, strict=False).is_null() & series.is_not_null()).to_numpy()
-    if not words.any():
-        at = int(series.str.len_chars().arg_max() or 0)
-        return (
-            f"{name} must be numbers; got numbers written as text or of too many digits (such as "
-            f"{value_list(series[at : at + 1])} in row {row[at]}): remove the quotes, or round them"
-        )
-    return words_among_numbers(series, words, name, row)
+    return numbers_in(column_of(rows.frame, column), name, RowFaults(rows.row), blanks=True)
 
 
 def label(role: str, column: str | None) -> str:
@@ -397,14 +397,11 @@ def missing(rows: TableRows, column: str) -> np.ndarray:
 
 
 def refuse_missing(rows: TableRows, columns: Sequence[str]) -> None:
-    """Refuse missing values in any of the columns, naming the first column, the count and the rows."""
+    """Refuse missing values in any of the columns."""
+    faults = RowFaults(rows.row)
     for column in columns:
-        bad = missing(rows, column)
-        if bad.any():
-            raise InputError(
-                f"column {column!r}: {int(bad.sum())} of {len(bad)} values are missing, NaN or infinite "
-                f"({row_list(bad, rows.row)}); fill them in, or {DROP}"
-            )
+        faults.add(f"column {column!r}", missing(rows, column), "missing, NaN or infinite", repr(column))
+    faults.refuse(f"fill them in, or {DROP}")
 
 
 def add_invalid_inputs(faults: RowFaults, rows: TableRows, inputs: XSource) -> None:
@@ -449,14 +446,13 @@ def metadata_of(rows: TableRows, column: str) -> np.ndarray:
 
 def refuse_repeated(rows: TableRows, column: str) -> None:
     """Refuse an id of new rows that occurs twice."""
-    series = column_of(rows.frame, column)
-    repeated = (series.is_duplicated() & series.is_not_null()).to_numpy()
-    if repeated.any():
-        raise InputError(
-            f"column {column!r}: {int(repeated.sum())} rows have the same id as another row "
-            f"({value_list(series.filter(repeated).to_list())}; {row_list(repeated, rows.row)}), and the first look "
-            f"knew rows by it: give each row one of its own, or begin a new monitor with {argument('out')}"
-        )
+    series, faults = column_of(rows.frame, column), RowFaults(rows.row)
+    repeated = series.is_duplicated() & series.is_not_null()
+    shown = f"the same id as in another row: {value_list(series.filter(repeated).to_list())}"
+    faults.add(f"column {column!r}", repeated.to_numpy(), shown, repr(column))
+    faults.refuse(
+        f"the first look knew rows by it: give each row one of its own, or begin a new monitor with {argument('out')}"
+    )
 
 
 def encoder_values(inputs: XSource, frame: pl.DataFrame, X: np.ndarray | None) -> Any:

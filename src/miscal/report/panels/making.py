@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from miscal.base.vocabulary import Vocabulary
-from miscal.data.column_reading import COORDINATE
+from miscal.data.readers.column_readings import COORDINATE
 from miscal.discovery.summary import Selection, Summary
 from miscal.report.formatting import DASH, brief_points, finite
 from miscal.report.legend import PANES, STAGES, key_label

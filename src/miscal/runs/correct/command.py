@@ -34,11 +34,11 @@ from miscal.base.threads import n_workers
 from miscal.base.vocabulary import Kind, vocabulary
 from miscal.base.workers import ENGINES, InProcess, Threads, WorkItem, choose_workers
 from miscal.data.columns import split_names
-from miscal.data.readers.class_columns import is_matrix_file
+from miscal.data.readers.matrices import is_matrix_file
 from miscal.data.readers.names import find
 from miscal.data.readers.new_rows import NewSource
-from miscal.data.readers.pieces import Piece
 from miscal.data.readers.provenance import content_digest
+from miscal.data.readers.source import Piece
 from miscal.data.writing import part_bytes, table_format
 from miscal.discovery.saved_model import SavedModel, correct_rows, load_model, model_folder, schema_of
 from miscal.discovery.summary_parts import Answer
@@ -141,7 +141,7 @@ class CorrectionJob:
         """Read the columns of a piece that the table has, too."""
         types = dict(self.keep)
         # csv has no types: what it holds is text, and stays the text that it is
-        frame = source.source.load(piece, list(types), kept=True)
+        frame = source.source.load(list(types), piece, kept=True)
         for name, kind in types.items():
             if frame[name].dtype not in (kind, pl.Null):
                 raise InputError(f"keep: column {name!r} holds values of several types: leave it out")
@@ -295,7 +295,7 @@ def _types_of_kept(
         find(name, there, what="keep")
         if name in own:
             raise InputError(f"keep: the table has a column {name!r} of its own: name the others, or rename it")
-    types = source.source.load(first, names, kept=True).schema if names else {}
+    types = source.source.load(names, first, kept=True).schema if names else {}
     return {name: pl.String() if kind == pl.Null else kind for name, kind in types.items()}
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from miscal.base.arrays import as_text, column_of, row_list, value_list
+from miscal.base.arrays import as_text, column_of, value_list
 from miscal.base.errors import InputError, MiscalError, MismatchError, argument
 from miscal.base.folds import row_groups
 from miscal.base.vocabulary import ANSWER, JUDGE, Kind, Vocabulary, vocabulary
@@ -18,7 +18,7 @@ from miscal.data.readers.class_columns import CORRECT, PREDICTED, ClassColumns
 from miscal.data.readers.names import find, refuse_told
 from miscal.data.readers.outcomes import outcomes
 from miscal.data.readers.roles import Asked, Grouping, Roles
-from miscal.data.readers.rows import TableRows, metadata_of, missing, refuse_missing, refuse_repeated, texts
+from miscal.data.readers.rows import RowFaults, TableRows, metadata_of, missing, refuse_missing, refuse_repeated, texts
 from miscal.data.readers.rows import label as what_is_called
 from miscal.discovery.run import RunContent
 from miscal.discovery.saved_model import SavedModel, correct_rows
@@ -239,13 +239,10 @@ def _roles(
 def _codes(beside: TableRows, roles: Roles, names: tuple[str, ...], keep: NDArray[np.bool_], *, drop: bool) -> Ints:
     """Return the class of each label, below 0 where it is none; without `drop`, refuse such among those kept."""
     codes = ClassColumns(names, roles.correct).codes(beside)
-    strange = keep & (codes < 0)
-    if strange.any() and (not drop or (codes < 0).all()):
-        raise InputError(
-            f"{what_is_called('label', roles.correct)} holds no class of the model in {int(strange.sum())} of "
-            f"{len(keep)} rows ({row_list(strange, beside.row)}): correct them, or leave such rows out with "
-            f"{argument('on_invalid', 'drop')}. The classes are {value_list(names)}"
-        )
+    if not drop or (codes < 0).all():
+        faults, name = RowFaults(beside.row), what_is_called("label", roles.correct)
+        faults.add(name, keep & (codes < 0), f"none of the classes of the model, {value_list(names)}", name)
+        faults.refuse(f"correct them, or leave such rows out with {argument('on_invalid', 'drop')}")
     return codes
 
 

@@ -17,10 +17,9 @@ import polars as pl
 from miscal.base.arrays import SHOWN_IN_WARNING, value_list
 from miscal.base.errors import InputError, argument
 from miscal.base.frames import scan_parquet
-from miscal.data.column_reading import may_count, names_identity
 from miscal.data.columns import split_names
 from miscal.data.counting import MOST_UNITS, PERIODS, Cut, Sums, cell_of
-from miscal.data.readers.candidate_groups import LEAST_UNITS
+from miscal.data.readers.candidate_groups import LEAST_UNITS, may_count, names_identity
 from miscal.data.relations import DATE, NUMBER, TEXT, Relation, day_counts, level_counts, number_counts, runs
 from miscal.findings.ledger.bins import bins_of
 from miscal.findings.ledger.cells import CellPlan, wide

@@ -16,8 +16,22 @@ from pathlib import Path
 from typing import Any
 
 from miscal.base.errors import CorruptFile
-from miscal.data.importers.imported_rows import ImportedRow, Log, UnusableLog, UnusableRow, log_probability, scalars
-from miscal.data.importers.log_files import MAGIC, Archive, dict_in, first_text, get_in, list_in, parsed, whole
+from miscal.data.importers.logs import (
+    MAGIC,
+    Archive,
+    ImportedRow,
+    Log,
+    UnusableLog,
+    UnusableRow,
+    dict_in,
+    first_text,
+    get_in,
+    list_in,
+    log_probability,
+    parsed,
+    scalars,
+    whole,
+)
 from miscal.data.importers.stated_confidences import answers_log, stated, stated_row
 
 FILES = ("*.eval", "*.json")

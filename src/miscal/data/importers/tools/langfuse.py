@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from miscal.data.importers.imported_rows import Log, scalars
-from miscal.data.importers.log_files import TABLES, dict_in, get_in, list_in, rows_beside, rows_of
+from miscal.data.importers.logs import TABLES, Log, dict_in, get_in, list_in, rows_beside, rows_of, scalars
 from miscal.data.importers.stated_confidences import By, Judged, Judgement, judged_log, text_of_value, value_of
 
 FILES = TABLES

@@ -18,17 +18,20 @@ from pathlib import Path
 from typing import Any
 
 from miscal.base.errors import CorruptFile
-from miscal.data.importers.imported_rows import (
+from miscal.data.importers.logs import (
     ImportedRow,
     Log,
     UnusableLog,
     UnusableRow,
+    dict_in,
+    get_in,
     log_likelihoods,
     number,
     probabilities,
+    records,
     scalars,
+    whole,
 )
-from miscal.data.importers.log_files import dict_in, get_in, records, whole
 from miscal.data.importers.stated_confidences import answers_log, confidence_of, in_text, stated_row
 
 FILES = ("samples_*.jsonl", "*.jsonl")

@@ -8,8 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from miscal.data.importers.imported_rows import Log, scalars
-from miscal.data.importers.log_files import TABLES, get_in, rows_beside, rows_of
+from miscal.data.importers.logs import TABLES, Log, get_in, rows_beside, rows_of, scalars
 from miscal.data.importers.stated_confidences import By, Judgement, judged_log, text_of_value, value_of
 
 FILES = TABLES

@@ -14,17 +14,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from miscal.data.importers.imported_rows import (
+from miscal.data.importers.logs import (
     ImportedRow,
     Log,
     UnusableLog,
     UnusableRow,
+    dict_in,
+    first_text,
+    get_in,
+    list_in,
     log_of,
     log_probability,
     scalars,
     usable_rows,
+    whole_or_records,
 )
-from miscal.data.importers.log_files import dict_in, first_text, get_in, list_in, whole_or_records
 from miscal.data.importers.stated_confidences import (
     IN_TEXT,
     NO_NUMBER,

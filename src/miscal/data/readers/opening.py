@@ -1,9 +1,9 @@
-"""Tables in memory: frames of pandas, polars and pyarrow, datasets of Hugging Face, dictionaries of arrays."""
+"""Open a file, a folder, or a table in memory: a frame, a dataset of Hugging Face, a dictionary of arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import narwhals as nw
@@ -12,16 +12,19 @@ import polars as pl
 
 from miscal.base.arrays import frame_columns, is_frame, numeric, without_batches
 from miscal.base.checks import check_lengths
-from miscal.base.errors import InputError
+from miscal.base.errors import FileError, InputError
 from miscal.base.frames import narwhals_frame
-from miscal.data.readers.table import Table
+from miscal.data.readers.delimited import Delimited
+from miscal.data.readers.jsonl import JsonLines
+from miscal.data.readers.parquet import Parquet
+from miscal.data.readers.source import Piece, Source, cut_evenly, existing, nan_as_null, whole_numbers
 
 # every whole number up to it is a float
 _LARGEST_WHOLE = 2**53
 
 
-def accepts(source: Any) -> bool:
-    """Whether `source` is a table in memory."""
+def is_table(source: Any) -> bool:
+    """Tell whether `source` is a table in memory."""
     return isinstance(source, (Mapping, pl.LazyFrame)) or is_frame(source) or _is_dataset(source)
 
 
@@ -56,38 +59,45 @@ def with_columns(source: Any, values: Mapping[str, Any]) -> Any:
     return columns
 
 
-def read(source: Any, *, encoding: str = "utf-8") -> Table:
-    """Wrap a table in memory; only the columns asked for are converted."""
-    source = collected(source)
-    if isinstance(source, pl.DataFrame):
-        return Table("frame", tuple(source.columns), lambda names: source[list(names)])
-    arrays = isinstance(source, Mapping)
-    columns = {str(name): one for name, one in source.items()} if arrays else frame_columns(source)
-    if not columns:
-        raise InputError("the data have no columns; at least confidence and correct are needed")
-    check_lengths(**columns)
-    return Table(
-        "arrays" if arrays else "frame",
-        tuple(columns),
-        lambda names: pl.DataFrame({name: _series(name, columns[name]) for name in names}),
-    )
+class Frame(Source):
+    """A table in memory, of which only the columns asked for are converted."""
 
+    @classmethod
+    def accepts(cls, source: Any) -> bool:
+        """Tell a table in memory."""
+        return is_table(source)
 
-def whole_numbers(name: str, values: Sequence[int | None]) -> pl.Series:
-    """Put whole numbers of any size into a column: of up to 128 bits as numbers, else as text, which loses nothing.
+    def __init__(self, source: Any, encoding: str = "utf-8", *, whole: bool = True) -> None:
+        source = collected(source)
+        self.kind = "arrays" if isinstance(source, Mapping) else "frame"
+        self.converted = isinstance(source, pl.DataFrame)
+        if isinstance(source, pl.DataFrame):
+            self.values: Mapping[str, Any] = source.to_dict()
+        else:
+            named = {str(name): one for name, one in source.items()} if isinstance(source, Mapping) else None
+            self.values = frame_columns(source) if named is None else named
+            if not self.values:
+                raise InputError("the data have no columns; at least confidence and correct are needed")
+            check_lengths(**self.values)
+        self.columns, self._loaded = tuple(self.values), pl.DataFrame()
 
-    Examples
-    --------
-    >>> whole_numbers("hash", [1, 2**70]).dtype, whole_numbers("hash", [1, 2**200]).dtype
-    (Int128, String)
-    """
-    column = None
-    with suppress(TypeError, OverflowError, pl.exceptions.PolarsError):
-        column = pl.Series(name, values, strict=False)
-    # what is too large for polars is an error, or null
-    if column is None or column.null_count() != sum(one is None for one in values):
-        return pl.Series(name, [None if one is None else str(one) for one in values], dtype=pl.String)
-    return column
+    def pieces(self, rows: int) -> list[Piece]:
+        """Cut into pieces of so many rows."""
+        return cut_evenly(len(self.load(self.columns[:1])), rows)
+
+    def load(
+        self, names: Sequence[str], piece: Piece | None = None, *, typed: bool = False, kept: bool = False
+    ) -> pl.DataFrame:
+        """Read some columns; for pieces a column is converted once."""
+        known = self._loaded.to_dict() if piece else {}
+        made = known | (self.values if self.converted else {})
+        frame = nan_as_null(
+            pl.DataFrame({name: made[name] if name in made else _series(name, self.values[name]) for name in names})
+        )
+        if piece is None:
+            return frame
+        self._loaded = pl.DataFrame(known | frame.to_dict())
+        return frame.slice(piece.start, piece.rows)
 
 
 def _series(name: str, values: Any) -> pl.Series:
@@ -130,3 +140,29 @@ def _ordered(values: Any) -> pl.Enum | None:
     kind = getattr(values, "dtype", None)
     categories = list(kind.categories) if getattr(kind, "ordered", False) else []
     return pl.Enum(categories) if categories and all(isinstance(one, str) for one in categories) else None
+
+
+READERS: tuple[type[Source], ...] = (Parquet, Delimited, JsonLines, Frame)
+
+
+def open_source(source: Any, *, encoding: str = "utf-8", whole: bool = True) -> Source:
+    """Open a file, folder or table in memory, and read none of its rows yet.
+
+    `source`: .parquet, .csv, .tsv, .jsonl; a folder written by ``miscal score``; a pandas, polars or pyarrow
+    frame, or a dataset of Hugging Face; a dictionary of arrays; `encoding`: of text files; `whole`: the keys of any
+    JSON line are columns. Otherwise those of the first lines are, and no file is ever in memory as a whole.
+    """
+    if isinstance(source, (str, Path)):
+        source = existing(Path(source))
+    for reader in READERS:
+        if reader.accepts(source):
+            return reader(source, encoding, whole=whole)
+    if isinstance(source, Path):
+        unknown = "a folder that miscal score did not write"
+        raise FileError(
+            f"{source} is {unknown if source.is_dir() else 'of an unknown format'}; give a .parquet, .csv, .tsv or "
+            ".jsonl file, or a folder written by miscal score"
+        )
+    raise InputError(
+        f"the data must be a path, a table or a dictionary of columns; got a value of type {type(source).__name__}"
+    )
