@@ -128,11 +128,19 @@ class Picture:
 
 
 @dataclass(frozen=True)
+class Part:
+    """A block of a page with a title above it."""
+
+    title: str
+    block: Any
+
+
+@dataclass(frozen=True)
 class Fold:
     """A section of a page that is one line until it is opened.
 
-    Its blocks are tables and pictures; texts, which stand above a table if they come first, else below it; lists of
-    notes; facts by what they are about; and markup, which is put in as it is.
+    Its blocks are tables, pictures and parts; texts, which stand above a table if they come first, else below it;
+    lists of notes; facts by what they are about; and markup, which is put in as it is.
     """
 
     name: str
