@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any
 
-from miscal.base.shown import WIDTH, Shown, SignedBar, escaped, markdown_table
+from miscal.base.shown import WIDTH, Shown, SignedBar, brief_names, escaped, markdown_table
 from miscal.base.vocabulary import ANSWER, Kind, vocabulary
 from miscal.discovery.summary_parts import Answer
 from miscal.report.drawing import Chart, Scale
@@ -93,9 +93,11 @@ class Table:
                 longest = max(len(row[place]) for row in texts)
                 texts = [[*row[:place], f"{row[place]:<{longest}}", *row[place + 1 :]] for row in texts]
         wide = sum(2 + max(map(len, column)) for column in zip(heads[1:], *texts, strict=True))
+        limit = max(LEAST, min(NAME, WIDTH - wide))
+        names = brief_names([row[0].text for row in rows], (NAME_LINES - 1) * limit)
         lines: list[tuple[str, ...]] = []
-        for name, cells in zip([heads[0], *(row[0].text for row in rows)], [heads[1:], *texts], strict=True):
-            first, *more = filled(name, max(LEAST, min(NAME, WIDTH - wide)), NAME_LINES, dots) or [""]
+        for name, cells in zip([heads[0], *names], [heads[1:], *texts], strict=True):
+            first, *more = filled(name.replace("…", dots), limit, NAME_LINES, dots) or [""]
             lines += [(first, *cells), *((line, *[""] * len(cells)) for line in more)]
         more = len(self.rows) - len(rows)
         return [*aligned(lines[0], lines[1:]), *([f"{more} more: see the page"] if more else [])]
