@@ -7,7 +7,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from miscal.base.shown import Shown, SignedBar, escaped, markdown_table
+from miscal.base.shown import escaped, markdown_table
+from miscal.discovery.summary_parts import Answer
+from miscal.report.sheet import Column, Sheet, Table
 
 GFM = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 MARKUP = st.text(st.sampled_from("a1 \\`*_[]()<>|~&#@+-=.!:/$^{}\n\t\"'"), max_size=30) | st.text(max_size=30)
@@ -50,7 +52,8 @@ def test_mentions_and_references_are_parted():
 
 
 @given(MARKUP, MARKUP)
-def test_an_object_shows_title_alarm_finding_and_fact_in_their_places(one, other):
-    shown = Shown(f"T {one}", (f"A {one}",), (f"S {other}",), (SignedBar(f"B {one}", 1.0, other),), ((one, other),))
-    rendered = GFM.render(shown.markdown())
-    assert [re.findall(f"<{tag}[ >]", rendered).__len__() for tag in ("h3", "blockquote", "li", "td")] == [1, 1, 1, 2]
+def test_a_sheet_shows_title_alarm_row_and_fact_in_their_places(one, other):
+    answer = Answer(headline=f"A {one}", reason=f"S {other}", action="")
+    table = Table([Column("group", str), Column("what", str)], [one])
+    rendered = GFM.render(Sheet("t", one, answer, tables=[table], facts=[(f"B {one}", other)], alarm=True).markdown())
+    assert [len(re.findall(f"<{tag}[ >]", rendered)) for tag in ("h3", "blockquote", "li", "td")] == [1, 1, 1, 2]

@@ -60,11 +60,9 @@ def test_a_panel_that_would_repeat_that_of_all_rows_is_left_out_and_the_page_say
     }
     assert section["reliability"].count("<figure") == 2
     assert "regime holds 97 % of the test rows" in " ".join(section["reliability"].split())
-    assert 'class="slice over"' not in section["corrections"]
-    assert 'class="slice all"' in section["corrections"]
-    assert 'class="slice under"' not in section["corrections"]
+    assert re.findall(r"<h3>([^,]*),", section["corrections"]) == ["All rows", "Against miscal"]
     usual = render(make_run(1000)).read_text(encoding="utf-8")
-    assert 'class="slice over"' in usual
+    assert "<h3>Over-confident, " in usual
     assert "would be that of all rows" not in " ".join(usual.split())
 
 
@@ -101,5 +99,5 @@ def test_a_regime_of_a_few_rows_takes_no_space_and_claims_nothing(make_run):
     html = render(make_run(1000, edit=few)).read_text(encoding="utf-8")
     assert "too few rows to measure</span>" in html
     assert html.count("The under-confident regime has too few rows for a") == 2
-    assert 'class="slice under"' not in html
+    assert "<h3>Under-confident, " not in html
     assert 'class="reliability under"' not in html

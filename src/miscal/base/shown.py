@@ -99,34 +99,6 @@ class Shown:
         ]
         return f'<div class="miscal-shown">{"".join(parts)}</div>'
 
-    def markdown(self) -> str:
-        """Return it as GitHub-flavoured markdown, for an issue or the summary of a job.
-
-        Examples
-        --------
-        >>> print(Shown("A run", alarms=("Far off.",), facts=(("rows", "400"),)).markdown())
-        ### A run
-        <BLANKLINE>
-        > **Alarm.** Far off.
-        <BLANKLINE>
-        | | |
-        |---|---|
-        | rows | 400 |
-        """
-        bars = "\n".join(f"- **{escaped(one.about)}**: {escaped(one.words)}" for one in self.bars)
-        facts = "\n".join(["| | |", "|---|---|", *map(_row, self.facts)]) if self.facts else ""
-        return "\n\n".join(
-            block
-            for block in (
-                f"### {escaped(self.title)}",
-                *(f"> **Alarm.** {escaped(one)}" for one in self.alarms),
-                *(escaped(one) for one in self.sentences),
-                bars,
-                facts,
-            )
-            if block
-        )
-
 
 class ShowsItself:
     """An object that shows itself: as HTML in notebooks, as text on a terminal.

@@ -6,13 +6,17 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import Field, dataclass, fields, is_dataclass
 from importlib import import_module
+from pathlib import Path
 from types import NoneType
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 
 from miscal.base.errors import InputError
 from miscal.base.options import parameter
+
+if TYPE_CHECKING:
+    from miscal.report.sheet import Sheet
 
 DataFile = Annotated[
     str, typer.Argument(metavar="DATA", help="A .parquet, .csv or .jsonl file, or a folder written by `miscal score`.")
@@ -53,6 +57,11 @@ class Form:
             print(as_json(), end="")
         else:
             print(as_markdown() if self.markdown else "\n".join(lines()))
+
+    def show(self, sheet: Callable[[], "Sheet"], as_json: Callable[[], str], **files: Path) -> None:
+        """Print a sheet, and on a terminal where its files are."""
+        places = [(about.replace("_", " "), str(path)) for about, path in files.items()]
+        self.print(lambda: sheet().lines(places, bars=draws_blocks()), as_json, lambda: sheet().markdown())
 
 
 def draws_blocks() -> bool:

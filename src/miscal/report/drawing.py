@@ -14,6 +14,7 @@ from typing import NamedTuple
 from miscal.base.document import Interval, Measure
 from miscal.discovery.summary import Summary
 from miscal.discovery.summary_parts import CurveNumbers
+from miscal.report.formatting import bounds, points
 from miscal.report.legend import FIELD
 
 LINEAR, LOG_ODDS = "linear", "log-odds"
@@ -156,6 +157,58 @@ class Chart:
     inset: float = 0.0
     style: str = ""
     signed: bool = False
+
+
+def course_chart(
+    course: Sequence[Measure], allowed: tuple[float | None, float], reach: float, *, first: int, small: bool = False
+) -> Chart:
+    """Draw differences of rates with their intervals, one after the other, before the zone that is allowed.
+
+    `first`: number of the first one. `small`: whether it stands in a line of a table.
+    """
+    left, right, top, bottom = (30.0, 252.0, 4.0, 48.0) if small else (44.0, 360.0, 12.0, 306.0)
+    x, y = Scale(0, max(len(course), 1), left, right), Scale(-reach, reach, bottom, top)
+    low, high = (-math.inf if allowed[0] is None else allowed[0]), allowed[1]
+    marks = [
+        Mark(
+            x(place + 0.5),
+            y.inside(one.value),
+            ends,
+            f"look {first + place}: {points(one.value)} points ({bounds(one.interval)})",
+            "off" if off else "dot",
+        )
+        for place, one in enumerate(course)
+        if one.value is not None and (ends := y.whisker(one.interval))
+        for off in [min(one.interval) > high or max(one.interval) < low]
+    ]
+    ends = [(left, f"look {first}", "start"), (right, f"look {first + len(course) - 1}", "end")]
+    ticks = round_ticks(-reach, reach, 3 if small else 5)
+    zone = f"M{left} {y.inside(high)}H{right}V{y.inside(low)}H{left}Z"
+    return Chart(
+        *(260, 66) if small else (372, 330),
+        x,
+        y,
+        x_ticks=ends if len(course) > 1 else ends[:1],
+        y_ticks=[(y(tick), points(tick, 0)) for tick in ticks],
+        marks=marks,
+        lines=[("allowed", zone)],
+        radius=2.6 if small else 4.0,
+        style="course",
+        signed=True,
+    )
+
+
+def beside_zero(measures: Mapping[str, Measure], axis: Scale, digits: int = 0) -> Chart:
+    """Draw differences of rates with their intervals beside zero, each in its colour and below the one before."""
+    lines, marks = [("zero", f"M{axis(0.0)} 2V32")], []
+    for place, (colour, one) in enumerate(measures.items()):
+        y = 10.0 + 14.0 * place
+        if ends := axis.whisker(one.interval):
+            lines.append((f"whisker {colour}", f"M{ends[0]} {y}H{ends[1]}"))
+        said = f"{points(one.value)} ({bounds(one.interval)})"
+        marks.append(Mark(axis.inside(one.value or 0.0), y, None, said, colour))
+    ticks = [(axis(tick), points(tick, digits), "middle") for tick in round_ticks(axis.low, axis.high)]
+    return Chart(260, 46, axis, Scale(0, 1, 32, 2), ticks, (), marks, lines, radius=4.5, style="beside-zero")
 
 
 def path(places: Iterable[tuple[float, float]]) -> str:

@@ -96,8 +96,10 @@ def draw(panel: Panel, source: Source) -> Markup | None:
         return None
     words = row_words(source.summary)
     shared = {"words": words, "terms": terms, "decimals": decimals, "digits": decimals if terms.digits else 0}
-    # its template escapes what it prints
-    return Markup(environment().get_template(f"panels/{panel.name}.html").render(**shared, **view))  # noqa: S704
+    blocks = isinstance(view, list)
+    template = environment().get_template("panel.html" if blocks else f"panels/{panel.name}.html")
+    # templates escape what they print
+    return Markup(template.render(**shared, **({"view": view, "panel": panel} if blocks else view)))  # noqa: S704
 
 
 USED = ("paper", "ink", "muted", "rule", "link", "use", "good", "g1", "g2", "g3")

@@ -13,7 +13,7 @@ from miscal.base.vocabulary import vocabulary
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
 from miscal.data.readers.column_readings import COORDINATE, ColumnReading
 from miscal.discovery.summary import Columns, Summary, Units
-from miscal.report.formatting import MINUS, count, finite
+from miscal.report.formatting import MINUS, count, finite, percent
 
 #: Longer lists are cut to their first values, with their full length stated.
 MAX_LISTED, FIRST_LISTED = 8, 5
@@ -182,6 +182,23 @@ def slices(summary: Summary) -> Slices:
         whole=whole.name if whole else None,
         share=whole.share if whole else 0.0,
     )
+
+
+def left_out(
+    sliced: Slices, names: Mapping[str, str], words: RowWords, what: str, of: Sequence[str] | None = None
+) -> str:
+    """Say why regimes have no diagram or table of their own, of those `of`; empty where all have one."""
+    said, whole = [], sliced.whole
+    few = [names[one].lower() for one in sliced.few if of is None or one in of]
+    if whole is not None and (of is None or whole in of):
+        said.append(
+            f"The {names[whole].lower()} regime holds {percent(sliced.share, 0)} of the {words.rows}; its {what} would "
+            "be that of all rows and is left out."
+        )
+    if few:
+        have, own = ("s have", "their") if len(few) > 1 else (" has", "its")
+        said.append(f"The {listed(few, 'and')} regime{have} too few rows for a {what} of {own} own.")
+    return " ".join(said)
 
 
 def needed_of_new_rows(columns: Columns) -> str:

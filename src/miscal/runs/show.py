@@ -6,23 +6,24 @@ from miscal.base.arrays import did_you_mean, value_list
 from miscal.base.document import Measure
 from miscal.base.errors import FileError, InputError, command, either
 from miscal.base.number_wording import spoken
-from miscal.base.shown import Shown, SignedBar, escaped, fact_lines, markdown_table, wrapped
-from miscal.base.vocabulary import Vocabulary, vocabulary
+from miscal.base.shown import escaped, wrapped
+from miscal.base.vocabulary import vocabulary
 from miscal.data.readers.names import find
 from miscal.data.readers.source import own_parquet
 from miscal.discovery.answer import words_of
 from miscal.discovery.run import sealed_summary
 from miscal.discovery.run_folder import COLUMNS_FILE
-from miscal.discovery.summary_parts import ClassEvent
+from miscal.discovery.summary_parts import Answer, ClassEvent
 from miscal.discovery.tables import ColumnTable, tables_of
 from miscal.findings.ledger.values import EXPLAINED, ColumnValue
 from miscal.report.brief import finding_words
-from miscal.report.formatting import MINUS, THIN, bounds, decimals_for, percent, points, ratio
+from miscal.report.formatting import bounds, count, decimals_for, percent, points, ratio
+from miscal.report.opening import cut
+from miscal.report.sheet import Column, Sheet, Table
 from miscal.report.texts import begin, clean
 
 LONGEST = 36
 """Characters of a value that are printed."""
-HEADS = ("residual", "hidden", "after correction", "mark")
 NOTE = (
     "Intervals are of one value at a time, at 95 %: where nothing is hidden, up to one in twenty excludes zero. The "
     "marks allow for all groups that were tested. What is explained differs by itself, but the findings account for it "
@@ -81,30 +82,13 @@ def show_class(run_dir: str | Path, name: str) -> ClassEvent:
 
 def table_lines(table: ColumnTable) -> list[str]:
     """Write the table of a column: heads, a line for each value, and what the numbers are."""
-    lines = _lines(table)
-    texts = _texts(len(lines[0]))
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return [
-        _title(table),
-        "",
-        *(
-            "  ".join(
-                cell.ljust(width) if place in texts else cell.rjust(width)
-                for place, (cell, width) in enumerate(zip(cells, widths, strict=True))
-            ).rstrip()
-            for cells in lines
-        ),
-        "",
-        *(line for sentence in _notes(table) for line in wrapped(sentence, indent=0)),
-    ]
+    notes = (line for sentence in _notes(table) for line in wrapped(sentence, indent=0))
+    return [_title(table), "", *_values(table).lines(), "", *notes]
 
 
 def table_markdown(table: ColumnTable) -> str:
     """Write the table of a column as GitHub-flavoured markdown, in the same words."""
-    heads, *rows = _lines(table)
-    numbers = [place for place in range(len(heads)) if place not in _texts(len(heads))]
-    notes = (escaped(sentence) for sentence in _notes(table))
-    return "\n\n".join([f"### {escaped(_title(table))}", markdown_table(heads, rows, numbers=numbers), *notes])
+    return "\n\n".join([f"### {escaped(_title(table))}", _values(table).markdown(), *map(escaped, _notes(table))])
 
 
 def _title(table: ColumnTable) -> str:
@@ -112,11 +96,23 @@ def _title(table: ColumnTable) -> str:
     return f"{clean(table.column)}: {len(table.values):,} values, {table.n:,} {rows}"
 
 
-def _lines(table: ColumnTable) -> list[tuple[str, ...]]:
-    """Return the cells of the heads and of each value."""
+def _values(table: ColumnTable) -> Table:
+    """Return what is shown of each value."""
     words, decimals = vocabulary(table.kind), decimals_for(table.epsilon)
-    heads = ("value", "rows", *words.heads, *([words.ratio] if words.ratio else []), *HEADS)
-    return [heads, *(_cells(one, words, decimals) for one in table.values)]
+    share = lambda one: percent(one, decimals if words.digits else 0)  # noqa: E731
+    size = lambda one: _measured(one, decimals)  # noqa: E731
+    columns = [
+        Column("value", lambda one: cut(one.value, LONGEST)),
+        Column("rows", "n", count),
+        Column(words.heads[0], "accuracy", share),
+        Column(words.heads[1], "confidence", share),
+        *([Column(words.ratio, "observed_over_expected", _ratio)] if words.ratio else []),
+        Column("residual", "residual", size),
+        Column("hidden", "hidden", size),
+        Column("after correction", "after", size),
+        Column("mark", lambda one: _mark(one, decimals), number=False),
+    ]
+    return Table(columns, table.values)
 
 
 def _notes(table: ColumnTable) -> tuple[str, str]:
@@ -131,21 +127,10 @@ def _notes(table: ColumnTable) -> tuple[str, str]:
     return columns, NOTE
 
 
-def _cells(one: ColumnValue, words: Vocabulary, decimals: int) -> tuple[str, ...]:
-    value = clean(one.value)
-    value = value if len(value) <= LONGEST else f"{value[: LONGEST - 3]}..."
-    rates = [percent(p, decimals if words.digits else 0).replace(THIN, "") for p in (one.accuracy, one.confidence)]
-    left = (
-        f", leaves {_measured(one.conditional, decimals)}"
-        if one.mark == EXPLAINED and one.conditional.value is not None
-        else ""
-    )
-    return (
-        *(value, f"{one.n:,}", *rates),
-        *([_ratio(one.observed_over_expected)] if words.ratio else []),
-        *(_measured(size, decimals) for size in (one.residual, one.hidden, one.after)),
-        f"{one.told}{left}",
-    )
+def _mark(one: ColumnValue, decimals: int) -> str:
+    if one.mark != EXPLAINED or one.conditional.value is None:
+        return one.told
+    return f"{one.told}, leaves {_measured(one.conditional, decimals)}"
 
 
 def _ratio(measure: Measure) -> str:
@@ -161,46 +146,27 @@ def _measured(size: Measure, decimals: int) -> str:
     # where sizes are so small that they need more decimals, ends have as many
     short = 0 if decimals == 1 else decimals
     ends = (points(end, short + int(abs(end) < 0.0095 * 10.0**-short)) for end in (low, high))
-    return f"{points(size.value, decimals)} ({' to '.join(ends)})".replace(MINUS, "-")
-
-
-def _texts(n_columns: int) -> tuple[int, int]:
-    """Return the places of the columns that hold words."""
-    return 0, n_columns - 1
+    return f"{points(size.value, decimals)} ({' to '.join(ends)})"
 
 
 # --- a class -------------------------------------------------------------------------------------------------------
 
 
-def class_lines(one: ClassEvent) -> list[str]:
-    """Write what was found of a class: its numbers before and after the correction, and a line for each finding."""
-    found = [(f"finding {place}", f"{about}: {said}") for place, (about, said) in enumerate(_findings(one), start=1)]
-    return [*wrapped(_numbers(one), indent=0), "", *fact_lines([*_class_facts(one), *found])]
-
-
-def class_markdown(one: ClassEvent) -> str:
-    """Write the same as GitHub-flavoured markdown."""
-    bars = tuple(SignedBar(about, 0.0, said) for about, said in _findings(one))
-    return Shown(_numbers(one), bars=bars, facts=tuple(_class_facts(one))).markdown()
-
-
-def _numbers(one: ClassEvent) -> str:
-    return (
+def class_sheet(one: ClassEvent) -> Sheet:
+    """Return the sheet of a class: its numbers before and after the correction, and its findings."""
+    numbers = (
         f"class {one.name}: the label of {one.labels:,} rows ({spoken(one.rate)}), predicted in "
         f"{one.predicted:,}; its probability is {spoken(one.probability)} on average"
     )
-
-
-def _class_facts(one: ClassEvent) -> list[tuple[str, str]]:
-    """Say the scores of a class, and why it has no finding if it has none."""
     facts = [
         (name, f"smECE {score.smece or 0.0:.4f}, log loss {score.log_loss or 0.0:.4f}")
         for name, score in (("before", one.raw), ("after", one.corrected))
     ]
     nothing = "no finding" if one.looked_at else "not looked at: too few rows have it, or 20 classes have more"
-    return facts if one.findings else [*facts, ("findings", nothing)]
-
-
-def _findings(one: ClassEvent) -> list[tuple[str, str]]:
     words = words_of(one.name)
-    return [(finding.description, finding_words(finding, words, one.findings)) for finding in one.findings]
+    found = [
+        (f"finding {place}", f"{finding.description}: {finding_words(finding, words, one.findings)}")
+        for place, finding in enumerate(one.findings, start=1)
+    ]
+    answer = Answer(headline=numbers, reason="", action="")
+    return Sheet("numbers", f"class {one.name}", answer, facts=[*facts, *(found or [("findings", nothing)])])

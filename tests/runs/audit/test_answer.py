@@ -1,12 +1,11 @@
 """The three lines of an audit: short, of its own numbers, and never against them."""
 
 from itertools import product
-from pathlib import Path
 
 import pytest
 
 from miscal.evidence.stability import NullStatistic, SliceBootstrap, Spread, Stability
-from miscal.runs.audit.audit import Audit, audit_lines
+from miscal.runs.audit.audit import Audit
 from miscal.runs.audit.refits import NULLS, null_question
 
 from ...report.read_page import check_lines, check_terminal
@@ -35,5 +34,5 @@ def test_lines_are_short_and_of_one_mind_in_every_state(null):
         assert ("Draw more" in lines.action) == ("Too few refits" in lines.headline)
         assert ("Rely on the map" in lines.action) == (p <= 0.05 and correlation == 0.95)
         assert ("5 seeds agree: " in lines.reason) == (correlation == 0.95)
-        check_terminal(audit_lines(found, Path("run")))
+        check_terminal(found.shown().lines([("written to", "run/audit.json")]))
         assert lines.headline in found.shown().text().replace("\n", " ")

@@ -2,13 +2,12 @@
 
 import re
 from itertools import product
-from pathlib import Path
 
 import pytest
 
 from miscal.base.document import Measure, MeasureAgainstNull
 from miscal.base.vocabulary import KINDS
-from miscal.runs.compare.document import MeasurePair, comparison_lines
+from miscal.runs.compare.document import MeasurePair
 
 from ...report.read_page import check_lines, check_terminal
 from .test_page import comparison, group, measure, run_of
@@ -70,7 +69,7 @@ def test_lines_are_short_and_of_one_mind_in_every_state(kind):
         if lines.action.startswith("Take"):
             assert lines.action.startswith(f"Take {names[ahead == 'b'][:5]}")
         assert ("is ahead by" in lines.reason) == bool(ahead)
-        check_terminal(comparison_lines(document, Path("out")))
+        check_terminal(document.shown().lines([("page", "out/compare.html")]))
 
 
 def test_a_run_to_take_is_named_by_the_corrected_log_loss_alone():

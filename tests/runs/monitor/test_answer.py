@@ -1,16 +1,13 @@
 """The three lines of a monitor: short, of its own numbers, and never against its answers."""
 
 from itertools import product
-from pathlib import Path
 
 import pytest
 
 from miscal.base.vocabulary import KINDS
 from miscal.discovery.summary import Measure
-from miscal.runs.monitor.document import MOST_PRINTED, monitor_lines
-from miscal.runs.monitor.page import build
 
-from ...report.read_page import check_lines, check_terminal
+from ...report.read_page import check_lines
 from .test_page import KEYS, monitoring, question
 
 BELOW, HARM = "Outcomes are below what it says, by 6 to 12 points", "The correction does harm: log loss is"
@@ -76,20 +73,3 @@ def test_lines_say_the_state_and_nothing_against_it(kind):
 )  # fmt: skip
 def test_the_headline_says_by_how_much(states, interval, headline):
     assert watched((*states, "holds", "holds"), interval).answer.headline == headline
-
-
-@pytest.mark.parametrize("state", STATES)
-def test_the_terminal_has_thirty_lines_at_most_however_much_was_asked(state):
-    found = monitoring("a very long name of something " * 9, state=state)
-    many = tuple(question(f"finding:{k}", "long " * 40) for k in range(40))
-    found = found.model_copy(update={"questions": (*found.questions, *many), "warnings": ("much " * 80,) * 20})
-    lines = monitor_lines(found, Path("run/monitor"))
-    check_terminal(lines)
-    assert f"{len(found.questions) - MOST_PRINTED} more: see the page" in lines
-
-
-def test_terminal_page_and_markdown_say_the_same_lines():
-    found = watched(("does not hold", "holds", "does not hold", "holds"))
-    texts = "\n".join(monitor_lines(found, Path("out"))), build(found), found.shown().markdown()
-    for said in (found.answer.headline, found.answer.reason):
-        assert all(said.split(":")[0] in text for text in texts)

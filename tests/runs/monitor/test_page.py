@@ -1,15 +1,14 @@
-"""The page of a monitor: what it says, that nothing in it can be markup, and that a browser does not complain."""
+"""The page of a monitor, and its table."""
 
 import re
 
 import pytest
 
 from miscal.discovery.summary import Measure
+from miscal.runs.monitor.command import course_table
 from miscal.runs.monitor.document import LookNumbers, Monitoring, QuestionNumbers, RowsOfLooks
-from miscal.runs.monitor.page import build, course_table, question_rows
 
-from ...report.read_page import PAYLOADS, Page, check_no_new_element, check_policy
-from ...report.visits import BROWSED, HOSTILE, Visit, browser  # noqa: F401 - a fixture
+from ...report.read_page import Page
 
 pytestmark = pytest.mark.whole
 
@@ -66,71 +65,25 @@ def monitoring(text="x", *, state="does not hold", rows=120):
 
 
 def test_the_page_says_the_verdict_first_and_then_what_was_asked():
-    said = Page(build(monitoring("law", rows=0))).visible
-    order = ["Outcomes are below what it says", "Correct anew", "What was asked"]
-    places = [said.index(words) for words in order]
+    found = monitoring("law", rows=0)
+    said = Page(found.shown().page()).visible
+    places = [said.index(words) for words in (found.answer.headline, "What was asked")]
     assert places == sorted(places)
-    assert "Not asked: law." in said
+    assert "Not asked: law" in said
     assert "+0.0040" in said
     assert not re.search(r"\b(None|nan|NaN|undefined|inf)\b", said)
 
 
 def test_a_strip_has_a_dot_for_each_look_with_rows_and_stays_in_its_frame():
-    rows = question_rows(monitoring())
-    assert [row["question"].key for row in rows][:2] == ["level", "gain"]
-    assert [len(row["looks"]) for row in rows] == [2, 0, 2, 2]
-    for row in rows:
-        for one in row["looks"]:
-            assert 30 <= one["x"] <= 252
-            assert 4 <= one["high"] <= one["y"] <= one["low"] <= 52
-        assert 4 <= row["band"][0] < row["zero"] < row["band"][1] <= 52
-    assert [one["off"] for one in rows[0]["looks"]] == [False, True]
+    strips = [row[1].chart for row in monitoring().shown().tables[0].cells(page=True)]
+    assert [0 if one is None else len(one.marks) for one in strips] == [2, 0, 2, 2]
+    assert [one.kind for one in strips[0].marks] == ["dot", "off"]
+    for mark in (mark for one in strips if one for mark in one.marks):
+        assert 30 <= mark.x <= 252
+        assert 4 <= mark.whisker[1] <= mark.y <= mark.whisker[0] <= 52
 
 
 def test_the_table_has_a_line_for_each_look_and_question():
     table = course_table(monitoring())
     assert table.height == 2 * len(KEYS)
     assert table.filter(table["broken"]).select("look", "question").rows() == [(2, "level")]
-
-
-@pytest.mark.parametrize("payload", PAYLOADS)
-def test_payloads_add_no_element(payload):
-    check_no_new_element(Page(build(monitoring(payload))), Page(build(monitoring())))
-
-
-def test_the_policy_names_exactly_our_code():
-    check_policy(build(monitoring()))
-
-
-@pytest.mark.browser
-@BROWSED[-1]
-def test_a_browser_draws_it_without_a_complaint_or_a_request(browser, tmp_path):  # noqa: F811 - a fixture
-    (tmp_path / "monitor.html").write_text(build(monitoring(HOSTILE)))
-    seen = Visit(browser, tmp_path / "monitor.html", viewport={"width": 500, "height": 800})
-    seen.check_quiet()
-    assert seen.page.evaluate("window.hit") is None
-    assert seen.page.evaluate("document.documentElement.scrollWidth") <= 500
-    seen.page.close()
-
-
-@pytest.mark.browser
-@BROWSED[-1]
-@pytest.mark.parametrize("width", [390, 1280])
-def test_every_cell_of_a_question_says_what_it_is(browser, tmp_path, width):  # noqa: F811 - a fixture
-    """On a phone the heads of the columns are hidden, so each cell has its own."""
-    (tmp_path / "monitor.html").write_text(build(monitoring()))
-    page = Visit(browser, tmp_path / "monitor.html", viewport={"width": width, "height": 800}).page
-    page.locator("#questions summary").click()
-    heads = page.locator("#questions thead th").all_inner_texts()
-    labels = page.evaluate(
-        """() => [...document.querySelectorAll("#questions tbody tr")].map((row) => [...row.querySelectorAll("td")]
-        .filter((cell) => !cell.matches(".drawn, .blank"))
-        .map((cell) => getComputedStyle(cell, "::before").content.replaceAll('"', "")))"""
-    )
-    shown = page.locator("#questions thead").bounding_box()["width"] > 1
-    wide = page.evaluate("document.documentElement.scrollWidth")
-    page.close()
-    assert wide <= width
-    assert shown == (width > 860)
-    for row in labels:
-        assert row == (["none"] * len(row) if shown else heads[2:][: len(row)])

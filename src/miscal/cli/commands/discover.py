@@ -278,7 +278,8 @@ def scan(
 
     from miscal.base.files import check_target, locked, parents, parts_folder
     from miscal.runs.scan.command import FILES, scanned
-    from miscal.runs.scan.page import scan_lines, scan_markdown
+    from miscal.runs.scan.document import CELLS, PAGE, SQL
+    from miscal.runs.scan.sheet import sheet_of
     from miscal.runs.shown_progress import steps
 
     check_target(out, overwrite=overwrite, holds=FILES, writer="`miscal scan`", reads=[source])
@@ -288,5 +289,5 @@ def scan(
         progress("counting")
         summary = scanned(source, options, parts).save(out, overwrite=overwrite, dialect=dialect)
         rmtree(parts, ignore_errors=True)
-    lines = scan_lines(summary, Path(out), bars=draws_blocks())
-    form.print(lambda: lines, summary.to_json, lambda: scan_markdown(summary))
+    files = {"page": PAGE, "correction": SQL, "cells": CELLS}
+    form.show(lambda: sheet_of(summary), summary.to_json, **{name: Path(out) / file for name, file in files.items()})

@@ -51,7 +51,7 @@ def show(run_dir: RunDir, form: Form, by: By = None, name: Class = None, columns
         form.print(lambda: lines, summary.to_json, lambda: brief_markdown(summary, folder))
         return
     from miscal.data.columns import split_names
-    from miscal.runs.show import class_lines, class_markdown, show, show_class, table_lines, table_markdown
+    from miscal.runs.show import class_sheet, show, show_class, table_lines, table_markdown
 
     if by is not None:
         tables = [show(run_dir, column) for column in split_names(by)]
@@ -63,7 +63,7 @@ def show(run_dir: RunDir, form: Form, by: By = None, name: Class = None, columns
         )
     else:
         one = show_class(run_dir, str(name))
-        form.print(lambda: class_lines(one), one.to_json, lambda: class_markdown(one))
+        form.show(lambda: class_sheet(one), one.to_json)
 
 
 def report(run_dir: RunDir) -> None:
@@ -121,14 +121,14 @@ def audit(run_dir: RunDir, form: Form, how: AuditOptions) -> None:
     The run is repeated on outcomes without structure and with other seeds. Its regimes are cut again at other
     thresholds, and its test rows are resampled.
     """
-    from miscal.runs.audit.audit import audit, audit_lines
+    from miscal.runs.audit.audit import audit
     from miscal.runs.shown_progress import steps
 
     with steps() as progress:
         found = audit(
             run_dir, null=how.null, n_draws=how.draws, n_seeds=how.seeds, device=how.device, progress=progress
         )
-    form.print(lambda: audit_lines(found, Path(run_dir)), found.to_json, lambda: found.shown().markdown())
+    form.show(found.shown, found.to_json, written_to=Path(run_dir) / "audit.json")
 
 
 RunFolder = Annotated[str, typer.Argument(metavar="RUN", help="Folder written by `miscal discover`.")]
@@ -175,7 +175,6 @@ def compare(
     """
     from miscal.cli.exit_status import ALARM, DONE
     from miscal.runs.compare.comparison import compare, write_comparison
-    from miscal.runs.compare.document import comparison_lines, shown_comparison
     from miscal.runs.shown_progress import steps
 
     def make() -> "RunComparison":
@@ -185,7 +184,7 @@ def compare(
 
     with steps() as progress:
         found = write_comparison(make, out, overwrite=overwrite)
-    form.print(lambda: comparison_lines(found, Path(out)), found.to_json, lambda: shown_comparison(found).markdown())
+    form.show(found.shown, found.to_json, page=Path(out) / "compare.html")
     if not (fail_if_worse and found.worse):
         return DONE
     first, *more = found.worse
@@ -234,12 +233,11 @@ def monitor(run: RunDir, data: Rows, columns: Taken, form: Form, how: LookOption
     """
     from miscal.discovery.run_folder import MONITOR
     from miscal.runs.monitor.command import monitor
-    from miscal.runs.monitor.document import monitor_lines
     from miscal.runs.shown_progress import steps
 
     options = given(columns) | vars(how)
     with steps() as progress:
         found = monitor(run, data, progress=progress, **options)
     place = Path(run) / MONITOR if how.out is None else Path(how.out)
-    form.print(lambda: monitor_lines(found, place), found.to_json, lambda: found.shown().markdown())
+    form.show(found.shown, found.to_json, page=place / "monitor.html")
     return ALARM if found.alarm else DONE

@@ -1,6 +1,7 @@
 """The parts of the page, in order.
 
-A panel is a function that returns what it shows, its template in ``assets/panels``, and its line here.
+A panel is a function that returns the blocks that it shows, or what its template in ``assets/panels`` reads, and its
+line here.
 """
 
 from __future__ import annotations
@@ -21,17 +22,17 @@ from miscal.report.source import Source
 class Panel:
     """A section of the page.
 
-    `name` is its anchor, and the name of its template; `view` returns what this reads of a run, None where the section
-    is left off. The template also reads what the evaluation rows are called as ``words``, the words of the run's kind
-    of probability as ``terms``, and how many decimals points and per cents have as ``decimals``, and in brief as
-    ``digits``; all that it prints is escaped. In `title`, ``{judged}``, ``{over_and_under}`` and ``{probabilities}``
-    stand for words of the run. A section with a `line` is folded: the line says what it holds, a `picture` shows
-    it, and a press opens it.
+    `name` is its anchor; `view` returns what it holds of a run, None where the section is left off: blocks, as those of
+    a fold of a sheet, or what the template of its name reads. The template also reads what the evaluation rows are
+    called as ``words``, the words of the run's kind of probability as ``terms``, and how many decimals points and per
+    cents have as ``decimals``, and in brief as ``digits``; all that it prints is escaped. In `title`, ``{judged}``,
+    ``{over_and_under}`` and ``{probabilities}`` stand for words of the run. A section with a `line` is folded: the line
+    says what it holds, a `picture` shows it, and a press opens it.
     """
 
     name: str
     title: str
-    view: Callable[[Source], Mapping[str, Any] | None]
+    view: Callable[[Source], Mapping[str, Any] | list[Any] | None]
     line: Callable[[Source], str] | None = None
     picture: Callable[[Source], lines.Small | None] | None = None
 

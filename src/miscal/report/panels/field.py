@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 from miscal.base.document import Measure, MeasureAgainstNull
 from miscal.base.vocabulary import Vocabulary
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
-from miscal.calibration.metrics.registry import correction_metrics
+from miscal.calibration.metrics.registry import Metric, correction_metrics
 from miscal.discovery.summary import PeriodNumbers, Regime, SmoothEce, Summary
 from miscal.report import legend
 from miscal.report.drawing import (
@@ -25,12 +25,13 @@ from miscal.report.drawing import (
     shown_first,
     stacked_bars,
 )
-from miscal.report.formatting import brief_points, count, points, signed
-from miscal.report.legend import ALL_ROWS, CORRECTIONS, REGIMES, SLICES, regime_labels, regime_names, slice_labels
+from miscal.report.formatting import bounds, brief_points, change, count, metric, points, signed, size
+from miscal.report.legend import ALL_ROWS, CORRECTIONS, REGIMES, regime_labels, regime_names, slice_labels
 from miscal.report.map_data import Examples, map_payload, static_panes
 from miscal.report.panels.groups import SHOWN
+from miscal.report.sheet import Cell, Column, Part, Table
 from miscal.report.source import Source
-from miscal.report.texts import slices
+from miscal.report.texts import left_out, row_words, slices
 
 #: Regimes from the bottom of a bar to its top.
 ORDER = ("good", "over", "under")
@@ -281,9 +282,7 @@ def reliability(source: Source) -> dict[str, Any]:
         rows = [("", [diagrams[0] for _, diagrams in rows])]
     return {
         "rows": rows,
-        "repeated": names[sliced.whole].lower() if sliced.whole in CURVES else "",
-        "repeated_share": sliced.share,
-        "few": [names[name].lower() for name in sliced.few if name in CURVES],
+        "left_out": left_out(sliced, names, row_words(summary), "diagram", CURVES),
         "switch": SWITCH,
         "first": shown_first(summary),
     }
@@ -302,22 +301,53 @@ def _diagram(summary: Summary, name: str, label: str, state: str, n: int) -> Dia
     return Diagram(name, label, STATES[state], n, drawn, smece)
 
 
-def corrections(source: Source) -> dict[str, Any]:
+def corrections(source: Source) -> list[Any]:
     """Return one table per slice: a line per correction, a column per score."""
     summary, sliced = source.summary, slices(source.summary)
     names = {**slice_labels(source.terms), **source.regime_names}
-    return {
-        "corrections": _ordered(summary.correction),
-        "gains": _ordered(summary.gains),
-        "slices": {name: names[name] for name in SLICES if name in ("all", *sliced.shown)},
-        "metrics": correction_metrics(),
-        "repeated": names[sliced.whole].lower() if sliced.whole else "",
-        "repeated_share": sliced.share,
-        "few": [names[name].lower() for name in sliced.few],
-        "floor": summary.corrected_smece.floor,
-        "labels": CORRECTIONS,
-        "in_points": IN_POINTS,
-    }
+    words, terms, floor = row_words(summary), source.terms, summary.corrected_smece.floor
+    found, gains = _ordered(summary.correction), _ordered(summary.gains)
+    name = Column("correction", lambda method: CORRECTIONS.get(method, method))
+    lead = (
+        f"Each table compares the corrections on the same {words.rows}. Lower values are better. Isotonic regression, "
+        f"temperature scaling and Platt scaling use the {terms.probability} alone; miscal also uses the input."
+    )
+    blocks: list[Any] = [f"{lead} {left_out(sliced, names, words, 'table')}"]
+    for one in ("all", *sliced.shown):
+        rows = max((getattr(comparison, one).n for comparison in found.values()), default=0)
+        scores = [_score_column(metric, {key: getattr(of, one) for key, of in found.items()}, source.decimals)
+                  for metric in correction_metrics()]  # fmt: skip
+        blocks.append(Part(f"{names[one]}, {count(rows)} rows", Table([name, *scores], list(found))))
+    if gains:
+        ends = lambda method: bounds(gains[method].log_loss.interval, "change")  # noqa: E731
+        less = lambda method: Cell(change(gains[method].log_loss.value), ends(method))  # noqa: E731
+        loss = Column("log loss less that of miscal", less)
+        blocks.append(Part(f"Against miscal, row by row, all {words.rows}", Table([name, loss], list(gains))))
+    by_chance = (
+        ""
+        if floor is None
+        else f" A perfectly calibrated model would show a smECE of {size(floor, source.decimals)} points by chance."
+    )
+    return [
+        *blocks,
+        f"smECE is the smooth calibration error. The Brier score is the mean squared error of the {terms.probability}. "
+        f"The log loss is computed with probabilities kept between 0.0001 and 0.9999.{by_chance} The last table holds "
+        "mean differences with their 95 % intervals: a correction is proven worse than miscal's where the whole "
+        "interval is above zero.",
+    ]
+
+
+def _score_column(metric_of: Metric, scores: Mapping[str, Any], decimals: int) -> Column:
+    """Return the column of a score; distances between accuracy and confidence are in points."""
+    in_points = metric_of.name in IN_POINTS
+    more = ", points" if in_points else " (higher is better)" if metric_of.lower_is_better is False else ""
+
+    def written(method: str) -> str:
+        # a run from before a metric was registered has no value of it
+        value = getattr(scores[method], metric_of.name, None)
+        return size(value, decimals) if in_points else metric(value, decimals + 2)
+
+    return Column(f"{metric_of.label}{more}", written)
 
 
 def _ordered(found: dict[str, Content]) -> dict[str, Content]:

@@ -1,14 +1,16 @@
 """How the run was made: data, settings, candidates, versions, timing; and the words and signs of the page."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from miscal.base.vocabulary import Vocabulary
 from miscal.data.readers.column_readings import COORDINATE
 from miscal.discovery.summary import Selection, Summary
-from miscal.report.formatting import DASH, brief_points, finite
+from miscal.report.formatting import DASH, brief_points, change, count, finite, seconds
 from miscal.report.legend import PANES, STAGES, key_label
 from miscal.report.map_data import projection
+from miscal.report.sheet import Column, Part, Table
 from miscal.report.source import Source
 from miscal.report.texts import embedding_of, later_rows, needed_of_new_rows, setting, short
 
@@ -20,43 +22,63 @@ Fact = tuple[str, str]
 """A line of a list: what it is called, and its value in words."""
 
 
-def making(source: Source) -> dict[str, Any]:
-    """Return lists of facts, the time of each stage, and the table of candidates.
-
-    A stage has a label, its seconds, and these in percent of the longest. Columns are keys of candidates with their
-    heads; a candidate is whether it was chosen, and the text of each column.
-    """
+def making(source: Source) -> list[Any]:
+    """Return lists of facts, the time of each stage, what columns were read as, and the table of candidates."""
     summary, terms = source.summary, source.terms
-    selection = summary.selection
-    # the first candidates, and after them every chosen one
-    first, rest = selection.candidates[:MAX_CANDIDATES], selection.candidates[MAX_CANDIDATES:]
-    shown = [*first, *(candidate for candidate in rest if candidate.get("chosen"))]
-    columns = _columns(selection, terms)
+    selection, embedding = summary.selection, embedding_of(summary.columns)
     simple = {key: value for key, value in summary.settings.items() if not isinstance(value, Mapping)}
     # what was chosen is a list of its own
     nested = {key: value for key, value in summary.settings.items() if key not in simple and value != selection.chosen}
     made = {"learned": summary.map.learned_method, "raw": summary.map.raw_method} if summary.map else {}
-    return {
-        "data": _data(summary, terms),
-        "settings": _facts(simple, terms),
-        "details": _leaves(nested, terms),
-        "lists": {
-            "What was chosen": _facts(selection.chosen, terms),
-            "Map": [_fact(PANES[name], projection(method)) for name, method in made.items()],
-            "Software versions": [_fact(name, version) for name, version in summary.versions.items()],
-        },
-        "stages": _stages(summary.timing, terms),
-        "readings": [one for one in summary.columns if one.read_as != COORDINATE],
-        "embedding": embedding_of(summary.columns),
-        "needed": needed_of_new_rows(summary.data.columns),
-        "columns": columns,
-        "candidates": [
-            (bool(candidate.get("chosen")), {column: _cell(candidate.get(column), column, terms) for column in columns})
-            for candidate in shown
-        ],
-        "left": len(selection.candidates) - len(shown),
-        "scores": SCORES,
+    facts = {
+        "Data": _data(summary, terms),
+        "Settings": _facts(simple, terms) or [("Settings", "none were recorded")],
+        "What was chosen": _facts(selection.chosen, terms),
+        "Map": [_fact(PANES[name], projection(method)) for name, method in made.items()],
+        "Software versions": [_fact(name, version) for name, version in summary.versions.items()],
+        "Time taken": [(STAGES.get(key) or key_label(key, terms), seconds(t)) for key, t in summary.timing.items()],
+        "All other settings": _leaves(nested, terms),
     }
+    needed = needed_of_new_rows(summary.data.columns)
+    readings = [one for one in summary.columns if one.read_as != COORDINATE]
+    return [
+        *(Part(title, dict(rows)) for title, rows in facts.items() if rows),
+        *([f"New rows need {needed} to be corrected."] if needed and summary.columns else []),
+        *([embedding] if embedding else []),
+        *([Part("Columns", Table(READINGS, readings))] if readings else []),
+        *_candidates(selection, terms),
+    ]
+
+
+READINGS = (
+    Column("column", lambda one: short(one.name, 60)),
+    Column("read as", "read_as", number=False),
+    Column("distinct values", "levels", count),
+    Column("blank", "missing", count),
+    Column("role", lambda one: one.role or "", number=False),
+    Column("log loss without it", lambda one: change(one.cost_if_missing.value) if one.cost_if_missing else ""),
+    Column("left out", lambda one: one.left_out or "", number=False),
+)
+"""What is shown of a column as it was read."""
+
+
+def _candidates(selection: Selection, terms: Vocabulary) -> list[Any]:
+    """Return the table of candidates, by settings first and scores last."""
+    # the first candidates, and after them every chosen one
+    first, rest = selection.candidates[:MAX_CANDIDATES], selection.candidates[MAX_CANDIDATES:]
+    shown = [*first, *(candidate for candidate in rest if candidate.get("chosen"))]
+    if not shown:
+        return [Part("Candidates", "No candidates were compared in this run.")]
+    keys = dict.fromkeys(key for candidate in selection.candidates for key in candidate if key != "chosen")
+    ordered = sorted(keys, key=lambda key: SCORES.index(key) if key in SCORES else -1)
+    columns = [
+        *(Column(key_label(key, terms), partial(_cell, key, terms), number=key in SCORES) for key in ordered),
+        Column("", lambda one: "chosen" if one.get("chosen") else "", number=False),
+    ]
+    left = len(selection.candidates) - len(shown)
+    proxy = f"The proxy is the Brier score of {terms.probability} plus field on rows held back from learning."
+    more = f" {count(left)} more candidates are listed in summary.json." if left else ""
+    return [Part("Candidates", Table(columns, shown)), f"{proxy}{more}"]
 
 
 def _data(summary: Summary, terms: Vocabulary) -> list[Fact]:
@@ -104,30 +126,11 @@ def _leaves(values: Mapping[str, Any], terms: Vocabulary, above: str = "") -> li
     return facts
 
 
-def _stages(timing: dict[str, float], terms: Vocabulary) -> list[tuple[str, float, float]]:
-    parts = {key: value for key, value in timing.items() if key != "total"}
-    longest = max(parts.values(), default=0.0)
-    return [
-        (
-            STAGES.get(key) or key_label(key, terms),
-            value,
-            round(100 * value / longest, 1) if key in parts and longest > 0 else 0.0,
-        )
-        for key, value in timing.items()
-    ]
-
-
-def _columns(selection: Selection, terms: Vocabulary) -> dict[str, str]:
-    """Return what candidates are listed by, with its head: settings first, scores last."""
-    keys = dict.fromkeys(key for candidate in selection.candidates for key in candidate if key != "chosen")
-    settings = [key for key in keys if key not in SCORES]
-    return {key: key_label(key, terms) for key in (*settings, *(key for key in SCORES if key in keys))}
-
-
-def _cell(value: Any, column: str, terms: Vocabulary) -> str:
-    if column in SCORES:
+def _cell(key: str, terms: Vocabulary, candidate: Mapping[str, Any]) -> str:
+    value = candidate.get(key)
+    if key in SCORES:
         return DASH if finite(value) is None else f"{value:.5f}"
-    if column == "name" and isinstance(value, str):
+    if key == "name" and isinstance(value, str):
         # estimators call their candidates by what they see of a row, whatever it is the probability of
         return short(value.replace("confidence", terms.probability), 60)
     return DASH if value is None else short(setting(value), 60)

@@ -13,7 +13,7 @@ from miscal.base.document import plain
 from miscal.base.errors import InputError, MismatchError, command
 from miscal.base.files import locked, replace_file
 from miscal.base.number_wording import score
-from miscal.base.shown import Shown, ShowsItself
+from miscal.base.shown import ShowsItself
 from miscal.base.signatures import checked_call
 from miscal.calibration.labelled_rows import take_rows
 from miscal.calibration.metrics.gap import clipped
@@ -32,7 +32,7 @@ from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
 from miscal.evidence.stability import NullStatistic, SliceBootstrap, Stability, slice_bootstrap
 from miscal.findings.residuals import EPSILON, default_epsilon
 from miscal.findings.verdict import in_points
-from miscal.report.opening import aligned, opening_lines, short_facts
+from miscal.report.sheet import Column, Sheet, Table
 from miscal.runs.audit.refits import (
     ProxyCurve,
     Refitting,
@@ -42,9 +42,6 @@ from miscal.runs.audit.refits import (
     refit_under_null,
     refit_with_seeds,
 )
-
-MOST_PRINTED = 8
-"""Statistics that are printed."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -106,11 +103,21 @@ class Audit(ShowsItself):
         """How far the result depends on chance, whether other seeds agree, and what may be trusted."""
         return Answer(headline=_headline(self), reason=_reason(self), action=_action(self))
 
-    def shown(self) -> Shown:
-        """Return what it shows of itself: its three lines, the question that its null answers, and its numbers."""
-        answer = self.answer
-        sentences = (answer.headline, answer.reason, answer.action, self.null_question)
-        return Shown(f"Audit against the null {self.null!r}", sentences=sentences, facts=tuple(_facts(self.to_dict())))
+    def shown(self) -> Sheet:
+        """Return its sheet: its three lines, the question that its null answers, and its numbers."""
+        columns = [
+            Column("statistic", lambda name: name.replace("_", " ")),
+            Column("observed", lambda name: score(self.nulls[name].observed)),
+            Column("by chance", lambda name: _spread(self.nulls[name].mean, self.nulls[name].std)),
+            Column("p", lambda name: f"{self.nulls[name].p_value:.3f}"),
+        ]
+        return Sheet(
+            "audit",
+            f"a run against the null {self.null!r}",
+            self.answer,
+            tables=[Table(columns, list(self.nulls))],
+            facts=[("asked", self.null_question), *_facts(self.to_dict())],
+        )
 
 
 AGREE = (0.5, 0.8)
@@ -168,25 +175,6 @@ def _action(found: Audit) -> str:
     if agree == "agree":
         return "Rely on the map: it depends little on seeds."
     return "Rely on the findings, not on the map: where it puts errors depends on the seed."
-
-
-def audit_lines(found: Audit, run_dir: Path) -> list[str]:
-    """Return the lines that are printed of an audit, at most thirty; it was written into `run_dir`."""
-    heads = ("statistic", "observed", "by chance", "p")
-    table = [
-        (name.replace("_", " "), score(one.observed), _spread(one.mean, one.std), f"{one.p_value:.3f}")
-        for name, one in found.nulls.items()
-    ]
-    lines = [
-        *opening_lines(found.answer),
-        "",
-        *aligned(heads, table[:MOST_PRINTED]),
-    ]
-    return [
-        *lines,
-        "",
-        *short_facts([*_facts(found.to_dict()), ("written to", str(run_dir / "audit.json"))], above=len(lines)),
-    ]
 
 
 _OF_SEEDS = {

@@ -13,7 +13,7 @@ from miscal.base.checks import check_seed
 from miscal.base.document import Measure, MeasureAgainstNull, clean_text, number
 from miscal.base.errors import FileError, InputError, argument, command
 from miscal.base.files import whole_folder
-from miscal.base.shown import Shown, ShowsItself
+from miscal.base.shown import ShowsItself
 from miscal.base.signatures import checked_call
 from miscal.base.threads import one_thread
 from miscal.base.vocabulary import ANSWER, vocabulary
@@ -25,6 +25,7 @@ from miscal.discovery.summary import Global
 from miscal.discovery.summary_parts import Answer
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.residuals import holm
+from miscal.report.sheet import Sheet
 from miscal.runs.compare import estimates, groups
 from miscal.runs.compare.compared_rows import RunRows, Side, Sides, match_rows, names_of, read_rows, sides_of
 from miscal.runs.compare.document import (
@@ -33,10 +34,9 @@ from miscal.runs.compare.document import (
     FieldAgreement,
     MeasurePair,
     RunNumbers,
-    answer_of,
-    shown_comparison,
 )
 from miscal.runs.compare.estimates import Floats
+from miscal.runs.compare.sheet import answer_of, sheet_of
 
 LOWER_IS_BETTER = ("calibration_error", "brier", "log_loss")
 """Measures of which the run with less is called better, where the difference is significant after Holm's adjustment."""
@@ -126,9 +126,9 @@ class RunComparison(ShowsItself, ComparedRuns):
         """Which run is right more often, whose probabilities are worth more, and which to take."""
         return answer_of(self)
 
-    def shown(self) -> Shown:
-        """Return what it shows of itself in a notebook and on a terminal."""
-        return shown_comparison(self)
+    def shown(self) -> Sheet:
+        """Return its sheet: its three lines, where the runs differ, and its numbers."""
+        return sheet_of(self)
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
         """Write ``compare.json`` and the page ``compare.html`` into a folder, as ``miscal compare`` does.
@@ -152,10 +152,8 @@ def write_comparison(make: Callable[[], RunComparison], out: str | Path, *, over
     """Write a comparison and its page into a folder, both or neither; it is made once the folder is free and locked."""
     with whole_folder(out, holds=COMPARISON_FILES, writer=command("compare"), overwrite=overwrite) as folder:
         comparison = make()
-        from miscal.runs.compare.page import build
-
         (folder / "compare.json").write_text(comparison.to_json(), encoding="utf-8")
-        (folder / "compare.html").write_text(build(comparison), encoding="utf-8")
+        (folder / "compare.html").write_text(comparison.shown().page(), encoding="utf-8")
     return comparison
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from importlib import metadata
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from miscal.base.document import clean_text, plain
 from miscal.base.errors import InputError, command
@@ -31,7 +33,6 @@ from miscal.runs.monitor.document import (
     RowsOfLooks,
 )
 from miscal.runs.monitor.new_rows import Read, frame_of, read_labelled
-from miscal.runs.monitor.page import build, course_table
 from miscal.runs.monitor.state import (
     COLUMNS,
     MEANS,
@@ -139,7 +140,7 @@ def monitor(
         states.save(state, folder)
         (folder / "monitor.json").write_text(found.to_json(), encoding="utf-8")
         write_table(course_table(found), folder / "course.csv")
-        (folder / "monitor.html").write_text(build(found), encoding="utf-8")
+        (folder / "monitor.html").write_text(found.shown().page(), encoding="utf-8")
     return found
 
 
@@ -306,3 +307,21 @@ def _question(run: RunContent, one: Question) -> QuestionNumbers:
 def _measure(n: int, mean: float, radius: float) -> Measure:
     known = n > 0 and np.isfinite(radius)
     return Measure(value=float(mean) if n else None, interval=(mean - radius, mean + radius) if known else None)
+
+
+def course_table(document: Monitoring) -> pl.DataFrame:
+    """List value and interval of each question after each look, as ``course.csv`` has them."""
+    so_far = list(accumulate(one.rows for one in document.looks))
+    rows = [
+        (
+            look.look, look.at, look.source, look.rows, total, one.key, one.course[place].value,
+            *(one.course[place].interval or (None, None)), *one.allowed,
+            one.state == BROKEN and one.rows.last <= look.look,
+        )
+        for place, (look, total) in enumerate(zip(document.looks, so_far, strict=True))
+        for one in document.questions
+    ]  # fmt: skip
+    names = {"look": pl.Int64, "at": pl.String, "source": pl.String, "rows": pl.Int64, "rows_so_far": pl.Int64}
+    numbers_of = dict.fromkeys(("value", "low", "high", "allowed_low", "allowed_high"), pl.Float64)
+    schema = {**names, "question": pl.String, **numbers_of, "broken": pl.Boolean}
+    return pl.DataFrame(rows, schema=schema, orient="row")

@@ -1,19 +1,23 @@
-"""The content of ``monitor.json``, one class for each of its tables, and the sentences that say it."""
+"""The content of ``monitor.json``, one class for each of its tables, its sentences, and its sheet."""
 
-from pathlib import Path
+from collections import Counter
 from typing import Annotated, Literal
 
 from pydantic import Field, FiniteFloat, NonNegativeInt
 
 from miscal.base.document import Document, Measure, Number, Part, Probability, Share
 from miscal.base.number_wording import percent, units_and_rows, upper_limit
-from miscal.base.shown import Shown, ShowsItself, brief_names
+from miscal.base.shown import ShowsItself, brief_names
 from miscal.base.vocabulary import ANSWER, Kind, vocabulary
 from miscal.discovery.answer import LONGEST_NAME, spoken
 from miscal.discovery.summary_parts import Answer
 from miscal.findings.verdict import alike_points, in_points
-from miscal.report.formatting import decimals_for, points, signed
-from miscal.report.opening import aligned, opening_lines, short_facts
+from miscal.report.drawing import Chart, course_chart
+from miscal.report.formatting import bounds, count, decimals_for, metric, points, rate, signed
+from miscal.report.groups import Group
+from miscal.report.panels.groups import forest_axis
+from miscal.report.sheet import Cell, Column, Fold, Forest, Picture, Sheet, Table
+from miscal.report.source import printable
 
 MONITOR_VERSION = 5
 """Version of the layout of ``monitor.json``; raised whenever a key changes its meaning or is removed."""
@@ -29,10 +33,11 @@ WHOLE = (GAIN, LEVEL)
 State = Literal["holds", "does not hold", "not known"]
 HOLDS, BROKEN, UNKNOWN = "holds", "does not hold", "not known"
 
-SHOWN = 5
-"""Findings, and things not asked, that are named in sentences."""
-MOST_PRINTED, MOST_WARNED, LONGEST = 8, 4, 30
-"""Questions, and warnings, that are printed of a look; the page has all."""
+SHOWN, COURSE, STRIP = 6, 60, 24
+"""Groups in the picture that opens the page, and looks in the other one and in a strip: the last ones."""
+LEAST_REACH, MOST_REACH = 0.05, 0.3
+"""Least and largest half-width of the axis of looks: small differences do not look large, and one wild look does not
+flatten the others."""
 MOST_MORE = 10
 """So many times the rows so far, and more, are not named as how many more would tell."""
 
@@ -168,15 +173,9 @@ class Monitoring(ShowsItself, Document):
         order = (BROKEN, UNKNOWN, HOLDS)
         return sorted(self.questions, key=lambda one: (one.kind != LEVEL, not one.alarms, order.index(one.state)))
 
-    def shown(self) -> Shown:
-        """Return what it shows of itself: its three lines, and how far outcomes were off after each look."""
-        lines = (self.answer.headline, self.answer.reason, self.answer.action)
-        return Shown(
-            title=f"Monitor of {self.run} after {_count(len(self.asked(LEVEL)[0].course), 'look')}",
-            alarms=lines[:1] if self.alarm else (),
-            sentences=lines[1:] if self.alarm else lines,
-            facts=tuple(_facts(self)),
-        )
+    def shown(self) -> Sheet:
+        """Return its sheet: its three lines, what was asked, and the looks."""
+        return sheet_of(self)
 
 
 def _headline(found: Monitoring) -> str:
@@ -192,11 +191,11 @@ def _headline(found: Monitoring) -> str:
     if low < 0 < high:
         return f"Not known yet whether the correction holds: outcomes are {_off(low)} to {_off(high)} what it says."
     side = "below" if high <= 0 else "above"
-    near = "" if level.state == BROKEN else f"; {tolerated(level)} are tolerated"
+    near = "" if level.state == BROKEN else f"; {_tolerated(level)} are tolerated"
     return f"Outcomes are {side} what it says, by {_between(low, high)} points{near}."
 
 
-def tolerated(level: QuestionNumbers) -> str:
+def _tolerated(level: QuestionNumbers) -> str:
     """Write the distance from what the correction says that counts as right."""
     return in_points(level.allowed[1])
 
@@ -269,81 +268,174 @@ def _between(low: float, high: float) -> str:
     return f"{small} to {large}"
 
 
-def numbers(one: QuestionNumbers, found: Monitoring) -> str:
-    """Write value and interval of a question, in points (of the gain: in nats), and the zone that is allowed."""
-
-    def written(value: float | None) -> str:
-        return signed(value or 0.0, 4) if one.kind == GAIN else points(value, decimals_for(found.epsilon))
-
-    (low, high), value, ends = one.allowed, one.rows.value.value, one.rows.value.interval
-    right = f"up to {written(high)}" if low is None else f"{written(low)} to {written(high)}"
-    said = "no rows" if value is None else f"{written(value)}{'' if one.kind == GAIN else ' points'}"
-    if ends is None:
-        said += ", too few units for an interval"
-    elif value is not None:
-        said += f" ({written(ends[0])} to {written(ends[1])})"
-    return f"{said}; allowed: {right}"
-
-
 def _count(n: int, what: str) -> str:
     return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
-def monitor_lines(found: Monitoring, out: Path) -> list[str]:
-    """Return the lines that are printed of a look, at most thirty; `out` is the folder of the monitor."""
-    words, decimals = vocabulary(found.kind), decimals_for(found.epsilon)
-    heads = ("rows", "number", "it says", words.heads[0], "off, points", "correction")
-    asked = found.in_order[:MOST_PRINTED]
-    # thresholds of what is corrected are said shorter
-    about = [one.about.replace(f"corrected {words.probability}", "corrected") for one in asked]
-    named = zip(asked, brief_names(about, LONGEST), strict=True)
-    table = [_row(one, decimals, name) for one, name in named]
-    facts = _facts(found)[:2]
-    facts += [("not asked", one) for one in found.left_out[:1]] + [("warning", one) for one in found.warnings]
-    more = len(found.questions) - len(asked)
-    lines = [
-        *opening_lines(found.answer),
-        "",
-        *aligned(heads, table),
-        *([f"{more} more: see the page"] if more else []),
-    ]
-    return [
-        *lines,
-        "",
-        *short_facts([*facts[: MOST_WARNED + 2], ("page", str(out / "monitor.html"))], above=len(lines)),
-    ]
+# --- what is shown ------------------------------------------------------------------------------------------------
+
+GLOSSARY = {
+    "Look": "One call of `miscal monitor`, with a batch of rows that came after those before it.",
+    "Holds, does not hold, not known": "The correction does not hold where the interval is clear of the zone that is "
+    "allowed, holds where it lies within, and else it is not known. The chance that anything which holds is ever said "
+    "not to is at most 5 %, however often one looks.",
+    "Interval": "Of the mean outcome less the mean corrected {probability}. It counts units, holds at all looks "
+    "together, and allows for all that is asked.",
+    "Allowed": "The tolerance to either side of what the correction says: two points, unless `--tolerance` says "
+    "otherwise. Of the log loss, no more than without the correction.",
+    "Alarm": "It is raised where the correction does not hold for all rows, and stays: the rows that raised it are "
+    "still there. It ends with a new run and its monitor.",
+}
 
 
-def _row(one: QuestionNumbers, decimals: int, name: str) -> tuple[str, ...]:
-    """Write a line of the table."""
-    rows, value, ends = one.rows, one.rows.value.value, one.rows.value.interval
-    if one.kind == GAIN:
-        return "change of log loss", f"{rows.n:,}", "", "", "" if value is None else signed(value, 4), one.state
-    said = "no rows" if value is None else points(value, decimals)
-    if value is not None and ends is not None:
-        said += f" ({points(ends[0], decimals)} to {points(ends[1], decimals)})"
-    says, true = ("" if share is None else spoken(share) for share in (rows.corrected, rows.observed))
-    return name, f"{rows.n:,}", says, true, said, one.state
-
-
-def _facts(found: Monitoring) -> list[tuple[str, str]]:
-    """Tell of rows, means and the last look, say what is left out, and warn."""
-    last, words = found.looks[-1], vocabulary(found.kind)
+def sheet_of(document: Monitoring) -> Sheet:
+    """Return the sheet of a monitor."""
+    found = printable(document)
+    terms, last, (level,) = vocabulary(found.kind), found.looks[-1], found.asked(LEVEL)
     dropped = f"; {last.dropped:,} left out as invalid" if last.dropped else ""
     by = "" if found.unit == "row" else f"; counted by {found.unit}: {last.units:,} new"
-    more = len(found.left_out) - SHOWN
-    means = f"mean {words.probability} {percent(found.corrected, 1)} corrected, {percent(found.confidence, 1)} raw"
-    return [
-        ("rows", f"{last.rows:,} new, {found.rows:,} in {_count(len(found.looks), 'look')}{dropped}{by}"),
-        ("tolerance", f"{tolerated(found.asked(LEVEL)[0])} from what it says, to either side"),
-        ("outcomes", f"{percent(found.accuracy, 1)} are 1; {means}"),
-        ("brier", f"{found.brier_corrected:.4f} corrected, {found.brier_raw:.4f} raw"),
-        (
-            "this look",
-            f"{percent(last.accuracy, 1)} are 1; corrected {percent(last.corrected, 1)}; log loss, corrected less raw, "
-            f"{signed(last.lost, 4)}",
-        ),
-        *(("not asked", one) for one in found.left_out[:SHOWN]),
-        *([("", f"and {more:,} more: see the page")] if more > 0 else []),
-        *(("warning", one) for one in found.warnings),
+    overall = {
+        "outcomes that are 1": percent(found.accuracy, 1),
+        "corrected": f"{percent(found.corrected, 1)}, Brier score {metric(found.brier_corrected)}",
+        "raw": f"{percent(found.confidence, 1)}, Brier score {metric(found.brier_raw)}",
+    }
+    states = Counter(one.state for one in found.questions)
+    groups = [
+        Group(
+            number=0,
+            name=one.about,
+            n=one.rows.n,
+            predicted=one.rows.corrected or 0.0,
+            happened=_happened(one.rows),
+            corrected=one.rows.raw,
+            hidden=one.rows.value,
+            colour="broken" if one.state == BROKEN else "",
+            note=one.state,
+        )
+        for one in found.in_order
+        if one.kind != GAIN and one.rows.observed is not None
     ]
+    asked, looks = _questions(found), Table(LOOKS, found.looks)
+    return Sheet(
+        "monitor",
+        found.run,
+        found.answer,
+        found.kind,
+        alarm=found.alarm,
+        tables=[asked, looks],
+        facts=[
+            ("rows", f"{last.rows:,} new, {found.rows:,} in {_count(len(found.looks), 'look')}{dropped}{by}"),
+            ("tolerance", f"{_tolerated(level)} from what it says, to either side"),
+        ],
+        notes=[*found.warnings, *(f"not asked: {one}" for one in found.left_out)],
+        pictures=[
+            Picture(
+                "Outcomes less what it says, points",
+                _course(level) or "There are too few rows for an interval.",
+                f"{_tolerated(level)} are tolerated",
+            ),
+            Picture(
+                "What it says, and what happened",
+                Forest(groups[:SHOWN], forest_axis(groups[:SHOWN]), "it says", "uncorrected"),
+                f"{SHOWN} of {len(groups)}" if len(groups) > SHOWN else "",
+            ),
+        ],
+        folds=[
+            Fold(
+                "questions",
+                "What was asked",
+                ", ".join(f"{states[one]} {said}" for one, said in _COUNTED.items() if states[one]),
+                [
+                    f"Outcomes less corrected {terms.probabilities}, of all rows so far after each look, in points, "
+                    "with the interval that holds at all looks together; the band is what is allowed.",
+                    asked,
+                    "The log loss is that of the corrected less that of the raw ones, in nats. Of what does not hold, "
+                    "rows and numbers are those of the looks that showed it.",
+                ],
+            ),
+            Fold("looks", "Looks", f"{len(found.looks)} so far, with {count(found.rows)} rows", [overall, looks]),
+        ],
+        glossary={word: meaning.format(probability=terms.probability) for word, meaning in GLOSSARY.items()},
+        decimals=decimals_for(found.epsilon),
+        version=found.versions.get("miscal"),
+    )
+
+
+_COUNTED = {BROKEN: "where it does not hold", UNKNOWN: "where it is not known", HOLDS: "where it holds"}
+LOOKS = (
+    Column("look", "look", count),
+    Column("data", lambda one: Cell(one.source, one.at or ""), number=False),
+    Column("rows", lambda one: Cell(count(one.rows), f"{one.units:,} units" if one.units != one.rows else "")),
+    Column("left out", "dropped", count),
+    Column("outcomes that are 1", "accuracy", rate),
+    Column("corrected", "corrected", rate),
+    Column("raw", "confidence", rate),
+    Column("Brier score, corrected", "brier_corrected", metric),
+    Column("Brier score, raw", "brier_raw", metric),
+    Column("log loss, corrected less raw", lambda one: signed(one.lost, 4)),
+    Column("unlike all rows of the run", "unsupported", rate),
+)
+"""What is shown of a look."""
+
+
+def _questions(found: Monitoring) -> Table:
+    """Tabulate the questions, with the strips of their looks."""
+    decimals = decimals_for(found.epsilon)
+    values = [one.value for asked in found.questions if asked.kind != GAIN for one in asked.course[-STRIP:]]
+    reach = min(max([LEAST_REACH, *(abs(value) for value in values if value is not None)]), MOST_REACH)
+    words = vocabulary(found.kind)
+    # of what thresholds are is said once, below the table
+    side = f"corrected {words.probability}"
+    name = lambda one: "change of log loss" if one.kind == GAIN else one.about.replace(side, "corrected")  # noqa: E731
+    columns = (
+        Column("rows", name),
+        Column("looks", lambda one: Cell(one.key, chart=_course(one, reach)), drawn=True),
+        Column("number", "rows.n", count),
+        Column("it says", "rows.corrected", rate),
+        Column(words.heads[0], "rows.observed", rate),
+        Column("raw", "rows.raw", rate, page=True),
+        Column("off, points", lambda one: _off_by(one, decimals)),
+        Column("correction", _state, number=False),
+    )
+    return Table(columns, found.in_order)
+
+
+def _course(one: QuestionNumbers, reach: float | None = None) -> Chart | None:
+    """Draw what is known after each look; the gain, which has another scale, has no picture."""
+    looks = one.course[-(COURSE if reach is None else STRIP) :]
+    if one.kind == GAIN or not any(look.interval for look in looks):
+        return None
+    if reach is not None:
+        return course_chart(looks, one.allowed, reach, first=len(one.course) - len(looks) + 1, small=True)
+    allowed = max(abs(end) for end in one.allowed if end is not None)
+    ends = [abs(end) for look in looks for end in (look.value, *(look.interval or ())) if end is not None]
+    reach = min(max([2 * allowed, *ends]), max(2 * allowed, MOST_REACH))
+    return course_chart(looks, one.allowed, reach, first=len(one.course) - len(looks) + 1)
+
+
+def _state(one: QuestionNumbers) -> Cell:
+    if one.state != BROKEN:
+        return Cell(one.state)
+    rows = one.rows
+    looks = f"look {rows.first}" if rows.first == rows.last else f"looks {rows.first} to {rows.last}"
+    return Cell(one.state, f"shown by {looks}", "raised")
+
+
+def _off_by(one: QuestionNumbers, decimals: int) -> Cell:
+    """Write value and interval of a question, in points (of the gain: in nats), and the zone that is allowed."""
+    (low, high), value, ends = one.allowed, one.rows.value.value, one.rows.value.interval
+    form, digits = ("change", 4) if one.kind == GAIN else ("points", decimals)
+    write = lambda number: signed(number, 4) if one.kind == GAIN else points(number, decimals)  # noqa: E731
+    said = "no rows" if value is None else write(value)
+    if value is not None and ends is not None:
+        said += f" ({bounds(ends, form, digits)})"
+    right = f"up to {write(high)}" if low is None else f"{write(low)} to {write(high)}"
+    return Cell(said, f"allowed: {right}{'; too few units for an interval' if ends is None else ''}")
+
+
+def _happened(rows: RowsOfLooks) -> Measure:
+    """Return how often the outcome was 1, with the interval of its distance from what was said."""
+    ends, says, true = rows.value.interval, rows.corrected or 0.0, rows.observed or 0.0
+    if rows.value.value is None or ends is None or ends[0] is None or ends[1] is None:
+        return Measure(value=true)
+    return Measure(value=true, interval=(max(0.0, says + ends[0]), min(1.0, says + ends[1])))

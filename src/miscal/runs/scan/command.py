@@ -18,7 +18,9 @@ from miscal.base.document import Measure
 from miscal.base.errors import InputError, argument
 from miscal.base.files import digest, whole_folder
 from miscal.base.frames import scan_parquet
+from miscal.base.number_wording import spoken
 from miscal.base.options import given, of_fields, takes
+from miscal.base.shown import ShowsItself
 from miscal.base.signatures import checked_call
 from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
@@ -33,6 +35,7 @@ from miscal.findings.ledger.groups import PAIR, not_crossed
 from miscal.findings.ledger.ledger import ADJUSTMENT, Finding, FindingsMethod, ledger_of
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS
 from miscal.findings.residuals import proportion_interval
+from miscal.report.sheet import Sheet
 from miscal.runs.scan.correction import ScanCorrection, Shifted, fit_correction
 from miscal.runs.scan.document import (
     CELLS,
@@ -50,6 +53,7 @@ from miscal.runs.scan.document import (
     read_cells,
 )
 from miscal.runs.scan.plan import checked_rows, found_units, named_columns, plan_of, sums_of
+from miscal.runs.scan.sheet import sheet_of
 from miscal.runs.settings import ScanOptions
 
 FILES = (CELLS, SUMMARY, CORRECTION, SQL, PYTHON, PAGE)
@@ -62,8 +66,8 @@ _INDEPENDENT = (
 )
 
 
-@dataclass(frozen=True)
-class Scan:
+@dataclass(frozen=True, repr=False)
+class Scan(ShowsItself):
     """What a scan found, and the cells that it follows from.
 
     Attributes
@@ -87,6 +91,10 @@ class Scan:
 
     summary: ScanSummary
     cells: Cells
+
+    def shown(self) -> Sheet:
+        """Return its sheet: its three lines, the groups, and how they were found."""
+        return sheet_of(self.summary)
 
     @property
     def findings(self) -> pl.DataFrame:
@@ -365,8 +373,6 @@ def _answer(
     correction: ScanCorrection,
     words: Vocabulary,
 ) -> Answer:
-    from miscal.base.number_wording import spoken
-
     says, many = average(rows.confidence, rows.weight), len(findings)
     averages = words.averages.format(probability=spoken(says), rate=spoken(accuracy))
     things = f"{words.probabilities[0].upper()}{words.probabilities[1:]}"
@@ -419,8 +425,6 @@ def _warnings(cells: Cells, table: CellTable, findings: tuple[Finding, ...]) -> 
 
 
 def _write(found: Scan, folder: Path, dialect: Dialect) -> ScanSummary:
-    from miscal.runs.scan.page import build
-
     (folder / CELLS).write_bytes(found.cells.to_bytes())
     summary = found.summary.model_copy(update={"digest": digest(folder / CELLS)})
     (folder / SUMMARY).write_text(summary.to_json(), encoding="utf-8")
@@ -428,5 +432,5 @@ def _write(found: Scan, folder: Path, dialect: Dialect) -> ScanSummary:
     (folder / CORRECTION).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     (folder / SQL).write_text(found.sql(dialect) + "\n", encoding="utf-8")
     (folder / PYTHON).write_text(found.python(), encoding="utf-8")
-    (folder / PAGE).write_text(build(summary), encoding="utf-8")
+    (folder / PAGE).write_text(sheet_of(summary).page(), encoding="utf-8")
     return summary

@@ -1,0 +1,275 @@
+"""A sheet: the result of a command as one value, and its printings as page, terminal, notebook and markdown.
+
+To show a result, fill a :class:`Sheet`: three lines, facts, tables, charts, and folds of the page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Any
+
+from miscal.base.shown import WIDTH, Shown, SignedBar, brief_names, escaped, markdown_table
+from miscal.base.vocabulary import ANSWER, Kind, vocabulary
+from miscal.discovery.summary_parts import Answer
+from miscal.report.drawing import Chart, Scale
+from miscal.report.formatting import MINUS, NBSP, THIN
+from miscal.report.groups import Curves, Group
+from miscal.report.opening import MOST_LINES, aligned, filled, opening, opening_lines, short_facts
+
+MOST_ROWS, MOST_NOTES = 8, 3
+"""Rows of its table, and notes, that a sheet has on a terminal; the page has all."""
+NAME, LEAST, NAME_LINES, BLOCKS = 40, 16, 3, 4
+"""Columns of the name of a row on a terminal at most and at least, its lines, and blocks of a bar to either side."""
+STYLES = ("base.css", "tables.css", "figures.css", "answer.css", "values.css", "print.css")
+PROGRAMS = ("folds.js", "sort.js")
+
+Facts = Sequence[tuple[str, str]]
+"""What a fact is about, in a word or two, and what is said."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a table: its text, what stands below it on a page, a class of styles, a chart; `size` draws a bar."""
+
+    text: str = ""
+    aside: str = ""
+    kind: str = ""
+    chart: Chart | None = None
+    size: float | None = None
+
+    @property
+    def whole(self) -> str:
+        """Its text, and what stands below it in brackets."""
+        return f"{self.text} ({self.aside})" if self.aside else self.text
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table: its heading, what it is of, and what writes that.
+
+    `of` is the name of a field of the rows, with dots for those within, or a function of a row. `number`: whether it
+    stands to the right. `page`: whether pages alone have room for it. `drawn`: whether its cells are charts.
+    """
+
+    head: str
+    of: str | Callable[[Any], Any]
+    write: Callable[[Any], str] = str
+    number: bool = True
+    page: bool = False
+    drawn: bool = False
+
+    def cell(self, row: Any) -> Cell:
+        """Write the cell of a row."""
+        value = attrgetter(self.of)(row) if isinstance(self.of, str) else self.of(row)
+        return value if isinstance(value, Cell) else Cell(self.write(value))
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of anything, and the columns that are shown of them, of which the first names the row."""
+
+    columns: Sequence[Column]
+    rows: Sequence[Any]
+
+    def cells(self, *, page: bool = False) -> list[list[Cell]]:
+        """Write the cells of every row; those that pages alone have, if `page`."""
+        shown = self.shown(page=page)
+        return [[column.cell(row) for column in shown] for row in self.rows]
+
+    def shown(self, *, page: bool = False) -> list[Column]:
+        """Return the columns that are shown."""
+        return [column for column in self.columns if page or not (column.page or column.drawn)]
+
+    def lines(self, most: int | None = None, dots: str = "…") -> list[str]:
+        """Return its first rows as lines for a terminal; long names take several."""
+        heads, rows = [column.head for column in self.shown()], self.cells()[:most]
+        reach = max((abs(one.size or 0.0) for row in rows for one in row), default=0.0) or 1.0
+        texts = [[_written(one, reach, dots) for one in row[1:]] for row in rows]
+        for place in range(len(heads) - 1):
+            if any(row[place + 1].size is not None for row in rows):
+                # bars stand below each other
+                longest = max(len(row[place]) for row in texts)
+                texts = [[*row[:place], f"{row[place]:<{longest}}", *row[place + 1 :]] for row in texts]
+        wide = sum(2 + max(map(len, column)) for column in zip(heads[1:], *texts, strict=True))
+        limit = max(LEAST, min(NAME, WIDTH - wide))
+        names = brief_names([row[0].text for row in rows], (NAME_LINES - 1) * limit)
+        lines: list[tuple[str, ...]] = []
+        for name, cells in zip([heads[0], *names], [heads[1:], *texts], strict=True):
+            first, *more = filled(name.replace("…", dots), limit, NAME_LINES, dots) or [""]
+            lines += [(first, *cells), *((line, *[""] * len(cells)) for line in more)]
+        more = len(self.rows) - len(rows)
+        return [*aligned(lines[0], lines[1:]), *([f"{more} more: see the page"] if more else [])]
+
+    def markdown(self) -> str:
+        """Return it as GitHub-flavoured markdown."""
+        columns = self.shown()
+        rows = [[plain(one.whole) for one in row] for row in self.cells()]
+        numbers = [place for place, column in enumerate(columns) if place and column.number]
+        return markdown_table([column.head for column in columns], rows, numbers=numbers)
+
+
+@dataclass(frozen=True)
+class Forest:
+    """Groups on one axis: what was said, what happened, and a third number, each with its heading."""
+
+    groups: Sequence[Group]
+    along: Scale
+    says: str
+    third: str = ""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawing with its title, and what stands beside the title; without a drawing it says why."""
+
+    title: str
+    drawn: Chart | Curves | Forest | str
+    aside: str = ""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A block of a page with a title above it."""
+
+    title: str
+    block: Any
+
+
+@dataclass(frozen=True)
+class Fold:
+    """A section of a page that is one line until it is opened.
+
+    Its blocks are tables, pictures and parts; texts, which stand above a table if they come first, else below it;
+    lists of notes; facts by what they are about; and markup, which is put in as it is.
+    """
+
+    name: str
+    title: str
+    line: str
+    blocks: Sequence[Any]
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """The result of a command.
+
+    `command` and `name` say what it is of, `kind` of what the probabilities are. Of the `tables`, terminals have room
+    for the first, notebooks and markdown for all. `pictures` open the page, and `folds` follow; the notes and the
+    `glossary` get a fold each. `alarm`: whether the headline is one.
+    """
+
+    command: str
+    name: str
+    answer: Answer
+    kind: Kind = ANSWER
+    tables: Sequence[Table] = ()
+    facts: Facts = ()
+    notes: Sequence[str] = ()
+    pictures: Sequence[Picture] = ()
+    folds: Sequence[Fold] = ()
+    glossary: Mapping[str, str] = field(default_factory=dict)
+    alarm: bool = False
+    decimals: int = 1
+    version: str | None = None
+
+    @property
+    def title(self) -> str:
+        """What it is, in a line."""
+        return f"{self.command.capitalize()} of {self.name}"
+
+    def lines(self, files: Facts = (), *, bars: bool = True) -> list[str]:
+        """Return it as lines for a terminal, thirty at most; `files` says where more is.
+
+        `bars`: whether the terminal has the characters that bars are drawn with.
+        """
+        dots = "…" if bars else "..."
+        opened = opening_lines(self.answer, dots)
+        notes = [("note", one) for one in self.notes[:MOST_NOTES]]
+        if more := len(self.notes) - len(notes):
+            notes.append(("", f"{more} more: see the page"))
+        facts = [*self.facts, *notes, *files]
+        lines = opened
+        for one in self.tables[:1]:
+            # long names take several lines
+            lengths = range(min(len(one.rows), MOST_ROWS), 0, -1)
+            fit = ([*opened, "", *one.lines(most, dots)] for most in lengths)
+            lines = next((lines for lines in fit if len(lines) + len(facts) + 2 <= MOST_LINES), lines)
+        return [*lines, "", *short_facts([(about, plain(said)) for about, said in facts], dots, len(lines))]
+
+    def text(self) -> str:
+        """Return it as text."""
+        return "\n".join(self.lines())
+
+    def html(self) -> str:
+        """Return it as HTML for a notebook."""
+        three = [one for one in (self.answer.headline, self.answer.reason, self.answer.action) if one]
+        bars = []
+        for table in self.tables:
+            heads = [column.head for column in table.shown()]
+            for name, *cells in table.cells():
+                said = [f"{head} {one.whole}" for head, one in zip(heads[1:], cells, strict=True) if one.text]
+                size = next((one.size for one in cells if one.size is not None), 0.0)
+                bars.append(SignedBar(name.whole, size, "; ".join(said)))
+        return Shown(
+            self.title,
+            alarms=tuple(three[:1] if self.alarm else ()),
+            sentences=tuple(three[1:] if self.alarm else three),
+            bars=tuple(bars),
+            facts=(*self.facts, *(("note", one) for one in self.notes)),
+        ).html()
+
+    def markdown(self) -> str:
+        """Return it as GitHub-flavoured markdown, for an issue or the summary of a job."""
+        answer = self.answer
+        headline = f"> **Alarm.** {escaped(answer.headline)}" if self.alarm else escaped(answer.headline)
+        facts = [*self.facts, *(("note", one) for one in self.notes)]
+        said = "\n".join(f"- **{escaped(about)}**: {escaped(plain(text))}" for about, text in facts)
+        action = f"**{escaped(answer.action)}**" if answer.action else ""
+        tables = [table.markdown() for table in self.tables if table.rows]
+        blocks = (f"### {escaped(self.title)}", headline, escaped(answer.reason), action, *tables, said)
+        return "\n\n".join(block for block in blocks if block)
+
+    def page(self) -> str:
+        """Return its page: one HTML file without outside resource, always the same text."""
+        # a terminal needs no templates
+        from miscal.report.frame import render_page
+
+        folds, terms = [*self.folds], vocabulary(self.kind)
+        if self.notes:
+            folds.append(Fold("notes", "Before you trust this", self.notes[0], [list(self.notes)]))
+        if self.glossary:
+            folds.append(Fold("glossary", "Words and signs", ", ".join(self.glossary), [self.glossary]))
+        return render_page(
+            "sheet.html",
+            STYLES,
+            PROGRAMS,
+            sheet=self,
+            folds=folds,
+            terms=terms,
+            decimals=self.decimals,
+            digits=self.decimals if terms.digits else 0,
+            version=self.version,
+            **opening(self.answer),
+        )
+
+
+def _written(one: Cell, reach: float, dots: str) -> str:
+    """Write a cell, and draw its size as a bar from the middle."""
+    if one.size is None:
+        return plain(one.text)
+    bar = ("█" if dots == "…" else "#") * max(1, round(BLOCKS * abs(one.size) / reach))
+    drawn = f"{bar:>{BLOCKS}}{'':{BLOCKS}}" if one.size < 0 else f"{'':{BLOCKS}}{bar:<{BLOCKS}}"
+    return f"{drawn} {plain(one.text)}"
+
+
+def plain(text: str) -> str:
+    """Write a number of a page with the characters that every terminal has.
+
+    Examples
+    --------
+    >>> plain("−20.0 to +10.0"), plain("62\u202f%")
+    ('-20.0 to +10.0', '62 %')
+    """
+    return text.replace(MINUS, "-").replace(THIN, " ").replace(NBSP, " ")

@@ -1,0 +1,422 @@
+"""What is said and shown of a comparison: its three lines, and its sheet."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from miscal.base.document import Measure
+from miscal.base.number_wording import lower_limit, score, spoken
+from miscal.base.shown import brief_names, first_words
+from miscal.base.vocabulary import ANSWER, Vocabulary, vocabulary
+from miscal.discovery.summary_parts import Answer
+from miscal.findings.verdict import in_points
+from miscal.report.drawing import Scale, beside_zero
+from miscal.report.formatting import (
+    DASH,
+    bounds,
+    count,
+    decimals_for,
+    metric,
+    p_value,
+    percent,
+    points,
+    rate,
+    signed,
+)
+from miscal.report.groups import Group, drawn_curves
+from miscal.report.opening import cut
+from miscal.report.panels.groups import forest_axis
+from miscal.report.panels.verdict import lower_end
+from miscal.report.sheet import Cell, Column, Fold, Forest, Picture, Sheet, Table
+from miscal.report.source import printable
+from miscal.report.texts import begin, listed, short
+from miscal.runs.compare.document import ComparedRuns, GroupPair, RunNumbers
+
+LONGEST_NAME, LONGEST, HEAD = 60, 30, 16
+"""Characters of a group's name, and of a run's in a sentence and above a column."""
+SHOWN, MAX_GROUPS = 3, 15
+"""Groups in the picture that opens the page, and of both ledgers in their table; the document has the rest."""
+COLOURS = {"a": "g1", "b": "g2"}
+LEAST_SPAN = 0.1
+"""Half-width of the axis of hidden residuals at least, so that small differences do not look large."""
+LABELS = {
+    "calibration_error": "Calibration error: Brier score that recalibration would save",
+    "residual": "Mean residual: {rate} minus {probability}",
+    "smece": "smECE",
+    "accuracy": "{rate}",
+    "confidence": "{probability}",
+    "brier": "Brier score",
+    "log_loss": "Log loss",
+    "corrected_log_loss": "Log loss, corrected",
+}
+IN_PERCENT = ("accuracy", "confidence")
+
+
+def answer_of(found: ComparedRuns) -> Answer:
+    """Say which run is right more often or better calibrated, what their probabilities are worth, and which to take."""
+    words = vocabulary(found.kind)
+    a, b = _name(found.a), _name(found.b)
+    if found.same_answers:
+        headline = f"{a} and {b} are alike: they have the same {words.probabilities} and outcomes."
+    elif found.measures["calibration_error"].difference.value is None:
+        headline = f"There are too few rows to say whether {a} or {b} is better."
+    else:
+        # outcomes of events and verdicts of people are not the models' own
+        headline = _accuracy(found) if found.kind == ANSWER else _calibration(found, words)
+    return Answer(headline=headline, reason=_worth(found), action=_action(found))
+
+
+def _accuracy(found: ComparedRuns) -> str:
+    """Say which run is right more often."""
+    a, b, one = _name(found.a), _name(found.b), found.measures["accuracy"]
+    shares = [spoken(side.value or 0.0) for side in (one.a, one.b)]
+    rows = "" if found.same_rows else ", each of its own rows"
+    if one.better is None:
+        return f"Neither is shown to be right more often: {a} in {shares[0]}, {b} in {shares[1]}{rows}."
+    (more, less), (high, low) = ((a, b), shares) if one.better == "a" else ((b, a), shares[::-1])
+    return f"{more} is right more often: in {high}, {less} in {low}{rows}."
+
+
+def _calibration(found: ComparedRuns, words: Vocabulary) -> str:
+    """Say which run is better calibrated as it is."""
+    a, b = _name(found.a), _name(found.b)
+    error, mean = found.measures["calibration_error"], found.measures["residual"]
+    off = [in_points(math.sqrt(max(side.value or 0.0, 0.0))) for side in (error.a, error.b)]
+    if error.better is None and mean.better is not None:
+        off = [f"{in_points(abs(one.value or 0.0), words.digits)} on average" for one in (mean.a, mean.b)]
+    if found.better is None:
+        return f"Reliability diagrams do not tell {a} and {b} apart: off by {off[0]} and {off[1]}."
+    (one, two), (less, more) = ((a, b), off) if found.better == "a" else ((b, a), off[::-1])
+    return f"{one} is better calibrated: off by {less}, {two} by {more}."
+
+
+def _worth(found: ComparedRuns) -> str:
+    """Say what the probabilities are worth, as they are and once each is corrected."""
+    raw, corrected = (found.measures[name] for name in ("log_loss", "corrected_log_loss"))
+    plain, mended = (f"{score(one.a.value or 0.0)} and {score(one.b.value or 0.0)}" for one in (raw, corrected))
+    said = f"Log loss of {_name(found.a)} and {_name(found.b)}: {plain} as they are, {mended} corrected"
+    ends = corrected.difference.interval
+    if corrected.better is None or ends is None:
+        return f"{said}; neither is shown to be ahead."
+    low, high = sorted(score(abs(end or 0.0)) for end in ends)
+    return f"{said}; {_name(found.a if corrected.better == 'a' else found.b)} is ahead by {low} to {high}."
+
+
+def _action(found: ComparedRuns) -> str:
+    """Say which run to take, and where the other is nearer."""
+    take = found.measures["corrected_log_loss"].better
+    if found.same_answers:
+        return "Choose by other reasons: they are calibrated alike."
+    if found.measures["calibration_error"].difference.value is None:
+        return "Compare more rows: some hundreds that both runs have."
+    if not found.same_rows:
+        return "Compare them on the same rows before you take one: what is apart here may come from the rows."
+    nearer = {side: next((one for one in found.differences if found.closer(one) == side), None) for side in ("a", "b")}
+    names = {"a": _name(found.a), "b": _name(found.b)}
+    if take is None:
+        said = "; ".join(f"{names[side]} is closer, {_group(one)}" for side, one in nearer.items() if one)
+        return f"Choose by {f'group: {said}' if said else 'other reasons: neither is shown to be ahead'}."
+    other = "b" if take == "a" else "a"
+    as_it_is = f", though {names[other]} is better calibrated as it is" if found.better == other else ""
+    group = nearer[other]
+    where = "" if group is None else f"; {names[other]} is closer, {_group(group)}"
+    return f"Take {names[take]} with its correction{as_it_is}{where}."
+
+
+def _name(text: str) -> str:
+    """Return a run's name as it stands in a sentence."""
+    return cut(first_words(text, 2), LONGEST)
+
+
+def _group(group: GroupPair) -> str:
+    return brief_names([group.description], LONGEST_NAME)[0]
+
+
+GLOSSARY = {
+    "Residual": "{residual} Where its mean is negative, {judged} {over}.",
+    "Hidden residual": "The outcome minus the {rate} to be expected at its {probability}, learned from other rows of "
+    "the same run. Where it is negative, {in_group} less often {than}, which no reliability diagram shows.",
+    "Calibration error": "The average square of the distance between the {probability} and the {rate} to be expected "
+    "at it. By as much a perfect recalibration, one that sees nothing but the {probability}, would lower the Brier "
+    "score. It is estimated with the outcomes of other rows, so it can come out just below 0.",
+    "Better": "Less calibration error or log loss, beyond chance (of calibration error, Brier score and log loss after "
+    "allowing for the three by Holm's method); of the mean residual, nearer to 0. The run to take is the one with the "
+    "lower log loss once both are corrected.",
+    "p, adjusted": "The probability that chance alone would show such a difference, times the number of groups tested "
+    "(with four fifths of the error for values of columns). It counts every group that was tested, because those "
+    "listed were chosen by the same outcomes.",
+    "Intervals": "At 95 %, and of one group at a time: they do not allow for the choice of the groups. Where both runs "
+    "have the same rows, those of differences are paired. smECE has none of its difference: noise makes it larger by a "
+    "different amount in each run.",
+    "Field": "The residual to be expected at a given input, estimated from similar inputs. Its hidden part is what the "
+    "{probability} alone does not give. Fields are estimates, so their errors lower the correlation.",
+    "What rests on what": "The correlation of the fields and the corrected log loss come from fits that did not see "
+    "the row, but many rows share a fit: their intervals are those of these fits, and say nothing of others. "
+    "Everything else comes from outcomes and {probabilities}, and from the {rate} expected at a {probability}.",
+}
+
+
+# --- the sheet ----------------------------------------------------------------------------------------------------
+
+
+def sheet_of(comparison: ComparedRuns) -> Sheet:
+    """Return the sheet of a comparison."""
+    found = printable(comparison)
+    terms, decimals = vocabulary(found.kind), decimals_for(found.epsilon)
+    fills = {name: getattr(terms, name) for name in ("probability", "probabilities", "rate", "judged", "over")}
+    fills |= {"in_group": terms.in_rows("a group", one=True), "than": terms.than_equal_rows()}
+    fills |= {"residual": terms.meanings["residual"]}
+    named, groups = named_groups(found), found.groups[:MAX_GROUPS]
+    # one axis for all hidden residuals of the page
+    sides = [side for one in (*found.differences, *groups) for side in (one.a, one.b) if side]
+    span = max([LEAST_SPAN * 10.0 ** (1 - decimals), *(abs(side.hidden.value or 0.0) for side in sides)])
+    columns = _columns(found, terms, decimals, Scale(-1.15 * span, 1.15 * span, 8.0, 252.0))
+    where = "All rows" if not named else "Where they differ" if found.differences else "Where both fail"
+    rows = _rows(found)
+    curves = [
+        (COLOURS[side], getattr(found, side), {"raw": curve})
+        for side in "ab"
+        if (curve := getattr(found.curves, side)) is not None and any(curve.n)
+    ]
+    return Sheet(
+        "comparison",
+        listed([found.a, found.b], "and"),
+        answer_of(found),
+        found.kind,
+        tables=[Table(columns, [None, *named]), _measures(found, terms, decimals)],
+        facts=_facts(found, terms),
+        notes=[*found.notes, *(f"the rows compared do not name the finding {one}" for one in found.not_found)],
+        pictures=[
+            Picture(
+                "Same scale, both runs",
+                drawn_curves(curves, (34.0, 352.0), (318.0, 10.0)) if curves else "There are too few rows for a curve.",
+            ),
+            Picture(where, Forest(rows, forest_axis(rows), terms.heads[1])),
+        ],
+        folds=_folds(found, terms, decimals, columns),
+        glossary={word: meaning.format(**fills) for word, meaning in GLOSSARY.items()},
+        decimals=decimals,
+        version=found.versions.get("miscal"),
+    )
+
+
+def _facts(found: ComparedRuns, terms: Vocabulary) -> list[tuple[str, str]]:
+    """Tell which rows were compared, and how far off the mean of a run would have to be to be told."""
+    compared = f"{found.n_a:,}" if found.same_rows else f"{found.n_a:,} and {found.n_b:,}"
+    alone = f"; {found.left_out_a:,} and {found.left_out_b:,} have no match" if found.same_rows else ""
+    facts = [("rows", f"{compared} ({found.matched_by}){alone}")]
+    if found.step is not None:
+        step = in_points(found.step, terms.digits)
+        facts.append(("step back", f"a mean that is {step} farther off would be told in 4 of 5 cases"))
+    return facts
+
+
+def named_groups(found: ComparedRuns) -> tuple[GroupPair, ...]:
+    """Return the groups in which the runs differ; where there is none, those in which both fail."""
+    return found.differences or tuple(one for one in found.groups if one.both)
+
+
+def _columns(found: ComparedRuns, terms: Vocabulary, decimals: int, axis: Scale) -> list[Column]:
+    """Return what is shown of a group under both runs; of all rows, which are None, the means."""
+
+    def name(one: GroupPair | None) -> Cell:
+        if one is None:
+            return Cell("all rows")
+        also = [f"both {terms.often_of_both[one.both]}"] if one.both else []
+        if one.found_in:
+            runs = "both runs" if len(one.found_in) == 2 else getattr(found, one.found_in[0])
+            also.append(f"found in {runs}")
+        return Cell(one.description, "; ".join([*also, *(f"also {alias}" for alias in one.aliases)]))
+
+    def rows(one: GroupPair | None) -> str:
+        many = [found.n_a, found.n_b] if one is None else [0 if side is None else side.n for side in (one.a, one.b)]
+        return " and ".join(map(count, many[:1] if many[0] == many[1] else many))
+
+    def side(one: GroupPair | None, run: str) -> Cell:
+        if one is None:
+            means = [getattr(found.measures[name], run).value for name in ("confidence", "accuracy", "residual")]
+            return Cell(f"{rate(means[0])}, {rate(means[1])}", f"residual {points(means[2], decimals)}", COLOURS[run])
+        of = getattr(one, run)
+        if of is None:
+            return Cell("no rows", kind=COLOURS[run])
+        said = f"{rate(of.confidence)}, {rate(of.accuracy)}, {points(of.hidden.value, decimals)}"
+        return Cell(said, f"residual {points(of.residual.value, decimals)}", COLOURS[run])
+
+    def difference(one: GroupPair | None) -> Cell:
+        if one is None or one.hidden is None:
+            return Cell("" if one is None else "too few rows")
+        return Cell(points(one.hidden.value, decimals), bounds(one.hidden.interval, digits=decimals))
+
+    def chart(one: GroupPair | None) -> Cell:
+        sides = [] if one is None else [(COLOURS[run], of.hidden) for run in "ab" if (of := getattr(one, run))]
+        known = {colour: hidden for colour, hidden in sides if hidden.value is not None}
+        return Cell("Hidden residuals", chart=beside_zero(known, axis, decimals - 1) if known else None)
+
+    says, comes = terms.heads[1], terms.heads[0]
+    return [
+        Column(f"group: {says}, {comes}, hidden", name),
+        Column("rows", rows),
+        *(Column(cut(getattr(found, run), HEAD), lambda one, run=run: side(one, run)) for run in "ab"),
+        Column("hidden residual, points", chart, drawn=True),
+        Column("difference", difference),
+        Column("p, adjusted", lambda one: "" if one is None else _p(one.p_adjusted), page=True),
+    ]
+
+
+def _p(value: float | None) -> str:
+    return DASH if value is None else p_value(value)
+
+
+def _folds(found: ComparedRuns, terms: Vocabulary, decimals: int, columns: list[Column]) -> list[Fold]:
+    a, b, tested, most = short(found.a), short(found.b), count(found.candidates), found.groups[:MAX_GROUPS]
+    differing = [
+        f"In these groups the hidden residuals of the two runs differ. {tested} groups that columns and texts name "
+        "were tested; with nothing different, a list like this would name any group at all in at most 5 % of "
+        "comparisons. Each group is tested given those before it.",
+        Table(columns, found.differences),
+    ]
+    none = f"{tested} groups were tested. Not one is shown to differ, which does not prove that none does."
+    findings = [
+        f"Findings of both runs. Where {terms.under_both} less often, or {terms.both_more} more often, "
+        f"{terms.than_equal_rows()}, both fail: changing from one to the other does not help there.",
+        Table(columns, most),
+        *([f"{count(more)} more are listed in compare.json."] if (more := len(found.groups) - len(most)) else []),
+    ]
+    both, samples = sum(bool(one.both) for one in found.groups), "paired" if found.same_rows else "of two samples"
+    numbers = [
+        _rows_said(found),
+        _measures(found, terms, decimals),
+        f"Differences are those of {a} minus {b}, with 95 % intervals, {samples}. Brier score and log loss also reward "
+        f"{terms.sharpness}.",
+    ]
+    folds = [
+        Fold(
+            "differences",
+            "Where they differ",
+            f"{count(len(found.differences))} of {tested} groups tested",
+            differing if found.differences else [none],
+        ),
+        Fold(
+            "findings",
+            "Findings side by side",
+            f"{count(len(found.groups))} of both runs; in {count(both)} of them both fail",
+            findings if most else ["Neither run has any finding."],
+        ),
+        Fold("numbers", "Numbers", "Calibration error, rates and scores with their differences", numbers),
+    ]
+    if found.fields is not None:
+        parts = {"Whole field": _correlation(found.fields.delta), "Hidden part": _correlation(found.fields.hidden)}
+        folds.append(Fold("fields", "Correlation of the fields", f"Hidden parts: {parts['Hidden part']}", [parts]))
+    runs = [
+        _runs(found, terms, decimals),
+        'Numbers of all rows of each run, whether compared or not. "Hidden, at least" is the certified lower limit of '
+        "the mean absolute hidden miscalibration, in points, as the run's own report gives it.",
+    ]
+    return [*folds, Fold("runs", "The runs", f"{a} and {b}", runs)]
+
+
+def _correlation(one: Measure) -> str:
+    if one.value is None:
+        return "undefined: one of them is the same everywhere"
+    ends = bounds(one.interval, "metric")
+    return f"{signed(one.value, 2).removeprefix('+')}{f' ({ends})' if ends else ''}"
+
+
+def _measures(found: ComparedRuns, terms: Vocabulary, decimals: int) -> Table:
+    """Tabulate the measures: shares in percent and points, all else as it is, with two decimals more."""
+
+    def side(name: str, run: str) -> Cell:
+        one, share = getattr(found.measures[name], run), name in IN_PERCENT
+        kind, digits = ("percent", decimals) if share else ("metric", decimals + 2)
+        return Cell((percent if share else metric)(one.value, digits), bounds(one.interval, kind, digits))
+
+    def difference(name: str) -> Cell:
+        one, share = found.measures[name].difference, name in IN_PERCENT
+        if one.value is None:
+            return Cell(DASH)
+        if share:
+            return Cell(f"{points(one.value, decimals)} points", bounds(one.interval, digits=decimals))
+        return Cell(signed(one.value, decimals + 2), bounds(one.interval, "change", decimals + 2))
+
+    def better(name: str) -> str:
+        run = found.measures[name].better
+        return DASH if run is None else short(getattr(found, run), 40)
+
+    label = lambda name: begin(LABELS.get(name, name).format(rate=terms.rate, probability=terms.probability))  # noqa: E731
+    columns = [
+        Column("measure", label),
+        *(Column(cut(getattr(found, run), HEAD), lambda name, run=run: side(name, run)) for run in "ab"),
+        Column("difference", difference),
+        Column("p", lambda name: _p(found.measures[name].difference.p_value)),
+        Column("better", better, number=False),
+    ]
+    return Table(columns, list(found.measures))
+
+
+def _runs(found: ComparedRuns, terms: Vocabulary, decimals: int) -> Table:
+    def name(run: RunNumbers) -> Cell:
+        data = Path(run.data).name if run.data else "rows in memory"
+        return Cell(run.name, f"{data}, where {run.where}" if run.where else data)
+
+    def hidden(run: RunNumbers) -> str:
+        low, proven = lower_end(run.certificate.lower_bound_hidden), run.certificate.claims_hidden
+        return lower_limit(low) if low and proven else "found, size unknown" if proven else "none proven"
+
+    smece = lambda run: Cell(  # noqa: E731
+        metric(run.global_.smece.value, decimals + 2), bounds(run.global_.smece.interval, "metric", decimals + 2)
+    )
+    columns = [
+        Column("run", name),
+        Column("rows", "n", count),
+        Column(terms.rate, "global_.accuracy.value", lambda share: percent(share, decimals)),
+        Column(terms.probability, "global_.confidence.value", lambda share: percent(share, decimals)),
+        Column("smECE", smece),
+        Column("Brier score", "global_.brier.value", lambda one: metric(one, decimals + 2)),
+        Column("hidden, at least", hidden),
+        Column("findings", "findings", count),
+    ]
+    return Table(columns, found.runs)
+
+
+def _rows(pair: ComparedRuns) -> list[Group]:
+    """Return what each run says and what happened: of all rows, and in the groups where they differ most."""
+    names, counts, kinds = (pair.a, pair.b), (pair.n_a, pair.n_b), tuple(COLOURS.values())
+    measures = [(getattr(pair.measures["confidence"], side), getattr(pair.measures["accuracy"], side)) for side in "ab"]
+    rows = [_row("all rows" if k == 0 else "", counts[k], names[k], *measures[k], kinds[k]) for k in range(2)]
+    for group in named_groups(pair)[:SHOWN]:
+        for k, side in enumerate((group.a, group.b)):
+            if side is None:
+                continue
+            ends = (None, None) if side.residual.interval is None else side.residual.interval
+            says, known = side.confidence, None not in ends
+            happened = Measure(value=side.accuracy, interval=tuple(says + end for end in ends) if known else None)
+            title = group.description if k == 0 or group.a is None else ""
+            rows.append(_row(title, side.n, names[k], Measure(value=says), happened, kinds[k]))
+    return [one for one in rows if one is not None]
+
+
+def _row(name: str, n: int, note: str, says: Measure, happened: Measure, colour: str) -> Group | None:
+    if says.value is None or happened.value is None:
+        return None
+    return Group(
+        number=0, name=name, n=n, predicted=says.value, happened=happened, corrected=None,
+        hidden=Measure(value=None), colour=colour, note=short(note, 40),
+    )  # fmt: skip
+
+
+def _rows_said(pair: ComparedRuns) -> str:
+    """Say which rows are compared, and how they were matched."""
+    if not pair.same_rows:
+        return (
+            f"The runs have no rows in common, so all rows of both are compared: {count(pair.n_a)} of {short(pair.a)} "
+            f"and {count(pair.n_b)} of {short(pair.b)}. A difference can come from the sets as well as from the models."
+        )
+    alone = ""
+    if pair.left_out_a or pair.left_out_b:
+        alone = (
+            f" Rows of one run alone are left out: {count(pair.left_out_a)} of {short(pair.a)} and "
+            f"{count(pair.left_out_b)} of {short(pair.b)}."
+        )
+    shared = f"All {count(pair.n_a)} rows that both runs have are compared"
+    return f"{shared}; they were matched by {short(pair.matched_by)}.{alone}"
