@@ -109,7 +109,7 @@ def test_the_matrix_begins_with_what_all_models_share():
 def test_each_question_is_answered_by_its_numbers():
     assert facts("promises") == [("1 of 3", "a by 10.0 points"), ("1 of 3", "c by 6.0 points")]
     shared, apart, alone = facts("together")
-    assert shared == ("1", "topic = law, 15.0 points lower (10.0 to 20.0; in 2 of 3 models)")
+    assert shared == ("1", "topic = law, 15.0 points lower (10.0 to 20.0; in 2 of 3)")
     assert apart == ("1", "topic = art, from \u221220.0 (b) to +20.0 (a)")
     assert alone == ("1", "topic = sums (c)")
     # the half-width of b is .04, of which 2 points are half
@@ -222,6 +222,16 @@ def test_the_page_of_ones_own_study_does_not_speak_of_the_paper(tmp_path):
     assert 'href="paper.html"' in (tmp_path / "index.html").read_text()
     write_pages(tmp_path)
     assert not (tmp_path / "paper.html").exists()
+
+
+def test_what_is_compared_is_called_by_the_column_of_the_plan(tmp_path):
+    out = save(tmp_path, made())
+    (out / "plan.json").write_text(json.dumps({"pairs": [], "by": "origin"}))
+    write_pages(out)
+    page = (out / "index.html").read_text()
+    assert "3 origins on d" in page
+    assert ">Origin</th>" in page
+    assert "(2 of 3 origins)" in json.loads((out / "summary.json").read_text())["answer"]["reason"]
 
 
 @pytest.mark.parametrize("method", ["paper", "auto"])

@@ -31,7 +31,6 @@ def test_counts_are_those_of_a_loop(method):
     rows = [row for row in pairs.iter_rows(named=True) if (row["method"], row["geometry"]) == (method, "learned")]
     found = verdict_of(pairs, method)
     assert found["n_tested"] == found["n_pairs"] == len(rows) == 12
-    assert found["n_gap_above_zero"] == sum(row["gap"] is not None and row["gap"] > 0 for row in rows)
     adjusted = holm([row["p_hidden"] for row in rows])
     assert found["n_proved"] == sum(value <= 0.05 for value in adjusted)
     assert found["n_proved_alone"] == sum(row["p_hidden"] <= 0.05 for row in rows)
@@ -81,13 +80,6 @@ def test_planned_pairs_are_counted_by_method(tmp_path):
     assert planned(tmp_path) is None
     (tmp_path / "plan.json").write_text(read_plan("paper48").model_dump_json())
     assert (len(plan_content(tmp_path)["pairs"]), planned(tmp_path)) == (48, read_plan("paper48"))
-
-
-def test_the_headline_counts_intervals_and_not_signs():
-    pairs = tables(other_pairs(5), seed=1)["pairs"]
-    noise = pairs.with_columns(gap=pl.lit(0.02), gap_clipped=pl.lit(0.02), gap_interval_low=pl.lit(0.0))
-    found = verdict_of(noise, "auto")
-    assert (found["n_gap_above_zero"], found["n_gap_beyond_chance"]) == (5, 0)
 
 
 def papers_pairs_on(pairs: pl.DataFrame, dataset: str) -> int:

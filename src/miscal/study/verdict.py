@@ -16,7 +16,7 @@ from miscal.findings.verdict import in_points
 from miscal.report.formatting import metric, points
 from miscal.report.opening import aligned, cut, opening_lines
 from miscal.study.aggregates import beyond_chance, verdict
-from miscal.study.answers import answers, in_order, label, ranks, residuals, shared_lines
+from miscal.study.answers import answers, in_order, label, list_names, ranks, residuals, shared_lines
 from miscal.study.claims import claims
 from miscal.study.paper_numbers import N_PAIRS, SOURCE, differing, reproduced
 from miscal.study.plan import METHODS, StudyPlan
@@ -118,27 +118,29 @@ def headline_of(tables: Tables, words: Words, n_planned: int) -> Lines:
 
 
 def _headline(tables: Tables, method: str, words: Words) -> str:
-    """Say which model is best calibrated, or that it is a tie; of models that have no other, who promises too much."""
-    ranked = in_order(of_method(tables["rankings"], method), "calibration_cost")
+    """Say which model to take, or that none is ahead; of models that have no other, who promises too much.
+
+    A model is ahead where it is shown to have a lower log loss than every other one once all are corrected, all
+    comparisons of a data set holding at once (:func:`miscal.evidence.rankings.rank`). Only of models that answered the
+    same questions can one be taken.
+    """
+    ranked = in_order(of_method(tables["rankings"], method), "log_loss_corrected")
     ranked = ranked.filter(pl.len().over("dataset") > 1)
     n, leaders = ranked["dataset"].n_unique(), ranked.filter(best_rank=1, worst_rank=1)
     if not n:
         return _promise(tables, method) or "It is not known yet which promise more than they keep."
-    if n > 1:
-        if leaders.is_empty():
-            return f"No {words['model']} is shown to be best calibrated on any of {n} data sets."
-        [(first, wins)], tied = Counter(leaders["model"]).most_common(1), n - leaders.height
-        rest = f"; on {tied} it is a tie" if tied else ""
-        return f"{cut(first, LONGEST)} is best calibrated on {wins} of {n} data sets{rest}."
-    if leaders.height:
-        first, cost = cut(leaders["model"][0], LONGEST), metric(max(leaders["value"][0], 0.0))
-        return f"{first} is best calibrated of {ranked.height} {words['models']}: its errors cost {cost} of log loss."
-    tie = ranked.filter(best_rank=1).height
-    if tie == 1:
-        first = cut(ranked["model"][0], LONGEST)
-        return f"{first} comes first of {ranked.height} {words['models']}, but is not shown to be best."
-    which = "all" if tie == ranked.height else f"{tie} of {ranked.height}"
-    return f"No {words['model']} is shown to be best calibrated: {which} tie for the first place."
+    if leaders.is_empty():
+        first = list_names([cut(model, LONGEST) for model in ranked.filter(best_rank=1)["model"]], " or ", 3)
+        many = f"{ranked.filter(best_rank=1).height} of {ranked.height}"
+        where = f" on any of {n} data sets" if n > 1 else f": {first if len(first.split()) <= 6 else many} may be best"
+        return f"No {words['model']} is shown to be ahead of all others once corrected{where}."
+    wins = Counter(leaders["model"]).most_common()
+    named = list_names([f"{cut(model, LONGEST)} on {times}" for model, times in wins], most=2)
+    which = f"{named} of {n} data sets" if n > 1 else cut(leaders["model"][0], LONGEST)
+    value = "" if n > 1 else f", {metric(leaders['value'][0])},"
+    if ranked["common"].all():
+        return f"Take {which}: once corrected, its log loss{value} is the lowest."
+    return f"Shown to have the lowest log loss{value} once corrected: {which}."
 
 
 def _promise(tables: Tables, method: str) -> str:
@@ -147,9 +149,10 @@ def _promise(tables: Tables, method: str) -> str:
     if own.is_empty():
         return ""
     more, first = own.filter(pl.col("high") < 0).height, own.row(0, named=True)
-    said = f"Too much is promised in {more or 'none'} of {counted(own.height, 'pair')}"
-    most = f", most by {cut(label(tables, first, 200), LONGEST)}: {in_points(abs(first['value']))}." if more else "."
-    return said + most
+    name, most = cut(label(tables, first, 200), LONGEST), in_points(abs(first["value"]))
+    return f"Promised too much: {more or 'none'} of {counted(own.height, 'pair')}" + (
+        f", most by {name}, {most}." if more else "."
+    )
 
 
 def _reason(tables: Tables, method: str, words: Words) -> str:
@@ -195,12 +198,12 @@ def study_lines(tables: Tables, words: Words, lines: Lines) -> tuple[str, ...]:
     three, own = opening_lines(lines), of_method(tables["pairs"], method, LEARNED)
     if own.is_empty():
         return tuple(three)
-    ranked = in_order(of_method(tables["rankings"], method), "calibration_cost").with_row_index("place")
-    ranked = ranked.select("pair", "place", "best_rank", "worst_rank", cost="value")
+    ranked = in_order(of_method(tables["rankings"], method), "log_loss_corrected").with_row_index("place")
+    ranked = ranked.select("pair", "place", "best_rank", "worst_rank")
     promised = residuals(tables, method).select("pair", "value", "low", "high")
     rows = own.join(ranked, on="pair", how="left").join(promised, on="pair", how="left")
     rows = rows.sort("place", nulls_last=True, maintain_order=True).to_dicts()
-    heads = (words["model"], "rows", "says", "comes true", "off, points", "cost", "rank", "saved")
+    heads = (words["model"], "rows", "says", "comes true", "off, points", "after", "rank", "saved")
     table = [_line(tables, row) for row in rows[:MOST_PRINTED]]
     more = [f"{len(rows) - MOST_PRINTED} more: see the page"] if len(rows) > MOST_PRINTED else []
     return (*three, "", *aligned(heads, table), *more, "")
@@ -215,7 +218,7 @@ def _line(tables: Tables, row: dict[str, Any]) -> Sequence[str]:
         known(row["confidence"], spoken),
         known(row["accuracy"], spoken),
         f"{value} ({low} to {high})" if value else "",
-        known(row["cost"], lambda cost: metric(max(cost, 0.0))),
+        known(row["log_loss_corrected"], metric),
         "" if row["place"] is None else ranks(row),
         known(row["log_loss_saved"], metric),
     )
