@@ -30,12 +30,13 @@ from miscal.study.synthetic.experiments import (
     RESREG,
     Record,
     Settings,
+    capacity_of,
     cells_of,
     n_parameters,
 )
 from miscal.study.synthetic.run import ExperimentFolder, run
-from miscal.study.synthetic.sections import BUILDERS
-from miscal.study.synthetic.tables import choice_of
+from miscal.study.synthetic.sections import BUILDERS, TITLES
+from miscal.study.synthetic.tables import choice_of, written
 
 CLUSTERS_R, MOST_REGRET = (0.93, 0.97), 0.02
 RAPID, NEAR_ZERO, STRONG = 4.0, 0.2, 0.5
@@ -44,23 +45,24 @@ RAPID, NEAR_ZERO, STRONG = 4.0, 0.2, 0.5
 def show_section(args: argparse.Namespace, name: str, records: list[Record]) -> None:
     """Print what the page says of an experiment, and its table."""
     section = BUILDERS[name](records)
-    head, rows = section.shown
-    show(args, f"paper-{name}", section.title, head, [[cell.replace("\u2212", "-") for cell in row] for row in rows])
-    print("\n" + "\n".join(f"- {line}" for line in section.found))
+    for part, table in (("found", section.found), ("numbers", section.shown)):
+        head, rows = written(table)
+        cells = [[cell.replace("\u2212", "-") for cell in row] for row in rows]
+        show(args, f"paper-{name}-{part}", f"{TITLES[name]}: {part}", head, cells)
 
 
 def print_claims(records: Sequence[Record]) -> None:
     """Print whether the paper's claims on residual regression and the kernel reproduce."""
-    largest = max((r.cell.capacity for r in records if r.cell.capacity), key=n_parameters)
-    rapid = [record for record in records if record.cell.frequency >= RAPID]
-    sizes = [record for record in rapid if record.cell.capacity]
+    largest = max((capacity_of(r["method"]) for r in records if capacity_of(r["method"])), key=n_parameters)
+    rapid = [record for record in records if record["frequency"] >= RAPID]
+    sizes = [record for record in rapid if capacity_of(record["method"])]
     regression, any_size = (
-        max(record.ranked for record in own)
-        for own in ([one for one in sizes if one.cell.method == f"{RESREG}{largest}"], sizes)
+        max((record["r"] or 0.0) for record in own)
+        for own in ([one for one in sizes if one["method"] == f"{RESREG}{largest}"], sizes)
     )
-    kernel = [record for record in rapid if record.cell.method == "paper"]
-    strongest = max(record.cell.amplitude for record in kernel)
-    least = min(record.ranked for record in kernel if record.cell.amplitude == strongest)
+    kernel = [record for record in rapid if record["method"] == "paper"]
+    strongest = max(record["amplitude"] for record in kernel)
+    least = min((record["r"] or 0.0) for record in kernel if record["amplitude"] == strongest)
     for line, holds in (
         (
             f"residual regression near zero at k >= {RAPID:g}: r at most {any_size:.3f} at any size, "
@@ -74,7 +76,7 @@ def print_claims(records: Sequence[Record]) -> None:
 
 def judge_regret(records: Sequence[Record]) -> bool:
     """Print the median regret over the paper's 25 settings of (A, k); those not run count as missed."""
-    regrets, n = [choice_of(record).regret for record in records], len(cells_of(Settings("selection")))
+    regrets, n = [choice_of(record)["regret"] for record in records], len(cells_of(Settings("selection")))
     median = float(np.median([*regrets, *[np.inf] * (n - len(regrets))]))
     others = "" if len(regrets) == n else f", at most, whatever that of the {n - len(regrets)} not run may be"
     return target(
@@ -106,7 +108,7 @@ def main() -> None:
     if "resreg" in records:
         print_claims(records["resreg"])
     if "clusters" in records:
-        r, (low, high) = records["clusters"][0].ranked, CLUSTERS_R
+        r, (low, high) = records["clusters"][0]["r"] or 0.0, CLUSTERS_R
         met &= target(f"three clusters: r {r:.3f} ({low} to {high})", low <= r <= high)
     if "selection" in records:
         met &= judge_regret(records["selection"])

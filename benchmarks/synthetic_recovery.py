@@ -38,19 +38,19 @@ MOST_GAP, WORST_GAP, MOST_REGRET = 0.05, 0.08, 0.005
 
 def one_cell(settings: Settings, n_jobs: int, *key) -> dict:
     """Compute a cell; the processes go to the settings of the grid."""
-    return compute(ExperimentCell(*key), settings, n_jobs=n_jobs).to_json()
+    return compute(ExperimentCell(*key), settings, n_jobs=n_jobs)
 
 
 def show_clusters(args: argparse.Namespace, records: list[Record]) -> bool:
     """Show a row for each seed; whether the target is met."""
     rows = []
     for record in records:
-        chosen = ", ".join(f"{k} {record.facts[k]}" for k in ("sigma", "lambda", "epoch") if k in record.facts)
-        found = f"{record.ranked:.4f}", f"{record.rmse:.4f}", f"{record.seconds:.0f}"
-        rows.append([f"seed {record.cell.seed}", *found, chosen])
+        chosen = ", ".join(f"{k} {record['facts'][k]}" for k in ("sigma", "lambda", "epoch") if k in record["facts"])
+        found = f"{record['r'] or 0.0:.4f}", f"{record['rmse']:.4f}", f"{record['seconds']:.0f}"
+        rows.append([f"seed {record['seed']}", *found, chosen])
     show(args, args.cache.stem, f"three clusters, {args.method}", [args.method, "r", "RMSE", "seconds", "chosen"], rows)
-    value, (low, high) = np.mean([record.ranked for record in records]), TARGETS[args.method]
-    longest = max(record.seconds for record in records)
+    value, (low, high) = np.mean([(record["r"] or 0.0) for record in records]), TARGETS[args.method]
+    longest = max(record["seconds"] for record in records)
     line = f"mean r {value:.4f} (target {low} to {high}), slowest fit {longest:.0f} s"
     return target(line, low <= value <= high)
 
@@ -58,9 +58,9 @@ def show_clusters(args: argparse.Namespace, records: list[Record]) -> bool:
 def show_sinusoid(args: argparse.Namespace, records: list[Record]) -> bool:
     """Show a row for each setting; whether the targets are met."""
     settings = []
-    for a, k in sorted({(record.cell.amplitude, record.cell.frequency) for record in records}):
-        own = [r for r in records if (r.cell.amplitude, r.cell.frequency) == (a, k)]
-        found = [{"r": r.ranked, "limit": r.facts["limit"], "regret": choice_of(r).regret} for r in own]
+    for a, k in sorted({(record["amplitude"], record["frequency"]) for record in records}):
+        own = [r for r in records if (r["amplitude"], r["frequency"]) == (a, k)]
+        found = [{"r": (r["r"] or 0.0), "limit": r["facts"]["limit"], "regret": choice_of(r)["regret"]} for r in own]
         setting = {name: mean(found, name) for name in ("r", "limit", "regret")}
         settings.append({"A": a, "k": k, **setting, "difference": setting["r"] - setting["limit"]})
     names = {"r": ".3f", "limit": ".3f", "difference": "+.3f", "regret": ".4f"}
@@ -69,7 +69,7 @@ def show_sinusoid(args: argparse.Namespace, records: list[Record]) -> bool:
     show(args, args.cache.stem, title, ["A", "k", *names], rows)
     below = np.array([-s["difference"] for s in settings])
     strong = np.array([-s["difference"] for s in settings if s["A"] >= 0.4])
-    seconds = np.median([record.seconds for record in records])
+    seconds = np.median([record["seconds"] for record in records])
     line = f"below the limit by {below.mean():.3f} on average (target {MOST_GAP}), {seconds:.0f} s a fit"
     met = target(line, below.mean() <= MOST_GAP)
     if len(strong):
@@ -95,7 +95,7 @@ def main() -> None:
     inner, args.jobs = (args.jobs, 1) if args.world == "clusters" else (1, args.jobs)
     keys = cells_of(settings)
     store = results(args, ExperimentCell._fields, keys, partial(one_cell, settings, inner))
-    records = [Record.from_json(record) for record in store.of(keys)]
+    records = store.of(keys)
     sys.exit(not (show_clusters if args.world == "clusters" else show_sinusoid)(args, records))
 
 

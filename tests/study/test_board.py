@@ -16,7 +16,7 @@ from miscal.study.pages.write import write_pages
 from miscal.study.tables import TABLES, adjust
 from miscal.study.vocabulary import ANSWERS
 
-from .made_tables import frames, other_pairs, tables
+from .made_tables import frames
 from .pages.conftest import save
 from .planted import planted
 
@@ -76,10 +76,10 @@ def made(**more):
     return found | {"groups": adjust(found["groups"])}
 
 
-def sentence(name, found=None):
-    known = found or made()
-    every = answers(known, "auto", matrices(known["groups"], known["shared_findings"]), ANSWERS)
-    return next(one for one in every if one.name == name).sentence
+def facts(name, found=None):
+    """What is said to a question, each fact with its names; None where it is not asked."""
+    every = {one["name"]: one for one in answers(found or made(), "auto", ANSWERS)}
+    return [(fact["said"], *fact["names"]) for fact in every[name]["facts"]] if name in every else None
 
 
 @given(st.lists(st.one_of(st.none(), st.floats(0, 1)), min_size=1, max_size=30), st.data())
@@ -101,20 +101,21 @@ def test_the_matrix_begins_with_what_all_models_share():
     found = made()
     (matrix,) = matrices(found["groups"], found["shared_findings"])
     assert matrix["models"] == ["a", "b", "c"]
-    found = [(line["value"], line["finding"], len(line["marked"])) for line in matrix["lines"]]
-    assert found == [("law", 1, 2), ("sums", None, 1), ("art", None, 2), ("few", None, 0)]
+    found = [(line["name"], line["finding"], len(line["marked"])) for line in matrix["lines"]]
+    lines = [("law", 1, 2), ("sums", None, 1), ("art", None, 2), ("few", None, 0)]
+    assert found == [(f"topic = {value}", *more) for value, *more in lines]
 
 
 def test_each_question_is_answered_by_its_numbers():
-    promises, together = sentence("promises"), sentence("together")
-    assert [part in promises for part in ("1 of 3 pairs", "a by 10.0 points", "c by 6.0 points")] == [True] * 3
-    for part in ("law, 15.0 points lower (10.0 to 20.0; 2 of 3 models)", "20.0 (b) to +20.0 (a)", "sums (c)"):
-        assert part in together
+    assert facts("promises") == [("1 of 3", "a by 10.0 points"), ("1 of 3", "c by 6.0 points")]
+    shared, apart, alone = facts("together")
+    assert shared == ("1", "topic = law, 15.0 points lower (10.0 to 20.0; in 2 of 3)")
+    assert apart == ("1", "topic = art, from \u221220.0 (b) to +20.0 (a)")
+    assert alone == ("1", "topic = sums (c)")
     # the half-width of b is .04, of which 2 points are half
-    assert "b (about 1,500 more rows)" in sentence("few")
-    assert "Too few rows to be tested: 3 of 12 cells" in sentence("few")
-    assert "lowers the log loss in 3 of 3 pairs" in sentence("corrected")
-    assert sentence("elsewhere").startswith("This study does not say")
+    assert facts("few") == [("1 of 3", "b: about 1,500 more rows"), ("3 of 12",)]
+    assert facts("corrected")[:2] == [("3 of 3",), ("none of 3",)]
+    assert facts("elsewhere") is None
 
 
 def ranking(models, **more):
@@ -127,22 +128,20 @@ def ranking(models, **more):
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("ranks", "said"), [
-    ({"a": (1, 1), "b": (2, 3), "c": (2, 3)}, "a is shown to be ahead of all others"),
-    ({"a": (1, 2), "b": (1, 2), "c": (3, 3)}, "a and b tie for the first place of 3"),
-    ({"a": (1, 3), "b": (1, 3), "c": (1, 3)}, "a, b and c tie for the first place of 3"),
-    ({"a": (1, 2), "b": (2, 2), "c": (2, 3)}, "a comes first, but is not shown to be ahead of all others"),
+@pytest.mark.parametrize(("ranks", "first"), [
+    ({"a": (1, 1), "b": (2, 3), "c": (2, 3)}, "a"),
+    ({"a": (1, 2), "b": (1, 2), "c": (3, 3)}, "ab"),
+    ({"a": (1, 3), "b": (1, 3), "c": (1, 3)}, "abc"),
+    ({"a": (1, 2), "b": (2, 2), "c": (2, 3)}, "a"),
 ])  # fmt: skip
-def test_who_is_ahead_is_said_and_a_tie_is_called_one(ranks, said):
+def test_who_is_ahead_is_said_and_a_tie_is_called_one(ranks, first):
     models = {model: (0.1, *own) for model, own in ranks.items()}
-    assert said in sentence("hidden_cost", made(rankings=ranking(models)))
-    # a few data sets are told one by one, many are counted
-    few, many = (
-        sentence("hidden_cost", made(rankings=[row for k in range(n) for row in ranking(models, dataset=f"d{k}")]))
-        for n in (2, 5)
-    )
-    assert few.count(said) == 2
-    assert f"on {'5 of 5 data sets: a on 5' if ranks['a'] == (1, 1) else 'none of 5 data sets'}." in many
+    ahead = ranks["a"] == (1, 1)
+    found = facts("hidden_cost", made(rankings=ranking(models)))
+    assert found == ([("1 of 3", "a: 0.100")] if ahead else [("none of 3",), (f"{len(first)} of 3", *first)])
+    rows = [row for k in range(5) for row in ranking(models, dataset=f"d{k}")]
+    [(said, *named)] = facts("hidden_cost", made(rankings=rows))
+    assert (said, len(named)) == (("5 of 5", 5) if ahead else ("none of 5", 0))
 
 
 def test_the_best_of_each_group_is_named_or_the_tie_is():
@@ -152,8 +151,8 @@ def test_the_best_of_each_group_is_named_or_the_tie_is():
         for value, ranks in {"law": ((1, 1), (2, 2)), "art": ((1, 2), (1, 2))}.items()
         for model, (best, worst) in zip("ab", ranks, strict=True)
     ]
-    assert sentence("best", made(group_rankings=rows)).endswith("in 1 of 2 groups: a in 1.")
-    assert sentence("best").startswith("No group has rows enough")
+    assert facts("best", made(group_rankings=rows)) == [("1 of 2", "a in 1")]
+    assert facts("best") is None
 
 
 def test_whom_a_correction_serves_is_counted_by_intervals():
@@ -162,20 +161,18 @@ def test_whom_a_correction_serves_is_counted_by_intervals():
         row | {"pair_to": f"d.{model}", "saved": saved, "saved_low": saved - 0.01, "saved_high": saved + 0.01}
         for model, saved in (("b", 0.02), ("c", -0.03))
     ]
-    said = sentence("elsewhere", made(transfer_shifts=rows))
-    assert "in 1 of 2 tries, and harms in 1. Most of all from a to b." in said
-    assert said.endswith("at least as well in 2.")
+    found = facts("elsewhere", made(transfer_shifts=rows))
+    assert found == [("1 of 2", "from a to b"), ("1 of 2",), ("2 of 2",)]
 
 
-def test_what_hidden_error_would_have_been_found_is_said_of_both_ends():
+def test_what_hidden_error_would_have_been_found_is_said():
     known = made()["pairs"].with_columns(
         detectable_share=pl.lit(0.1),
         detectable=pl.Series([0.08, 0.1, None]),
         rows_for_5_points=pl.Series([1280, 2000, None]),
     )
-    said = sentence("few", made() | {"pairs": known})
-    assert "found from 8.0 points (a) to 10.0 points (b); one of 5 points takes about 1,300 to 2,000 rows." in said
-    assert "No hidden error in a tenth of the rows, however large, would surely be found in c." in said
+    found = facts("few", made() | {"pairs": known})
+    assert found[1:3] == [("8.0 points", "a: about 1,300 rows for 5 points"), ("1", "c")]
 
 
 def test_values_of_texts_come_before_bins_of_equal_rank():
@@ -199,24 +196,19 @@ def test_cells_lead_to_findings_and_models_to_reports(tmp_path):
     assert matrix.count('report.html"') == 3
 
 
-def test_one_model_alone_shares_nothing():
-    alone = [one for one in CELLS if one["model"] == "a"]
-    assert sentence("together", made(groups=alone, shared_findings=[])).startswith("No column names groups")
-
-
 def test_nothing_is_said_of_what_models_share_where_that_failed():
-    assert "no group is found" in sentence("together", made(shared_findings=[])).lower()
+    assert facts("together", made(shared_findings=[]))[0] == ("none",)
     failed = [{"pair": "d.a", "dataset": "d", "model": "a", "step": "together auto", "message": "a bug"}]
-    said = sentence("together", made(shared_findings=[], failures=failed)).lower()
-    assert "no group is found" not in said
+    [(said,)] = facts("together", made(shared_findings=[], failures=failed))
     assert "failures" in said
 
 
 def test_a_group_of_a_shared_finding_stands_first_and_is_no_matter_of_one_model():
     found = made(shared_findings=shared(1, "shared", "topic = sums", VALUE | {"value": "sums"}, (0.1, 0.1, 0.3)))
     (matrix,) = matrices(found["groups"], found["shared_findings"])
-    assert [line["value"] for line in matrix["lines"] if line["finding"]] == [matrix["lines"][0]["value"]] == ["sums"]
-    assert "by itself" not in sentence("together", found)
+    assert [line["name"] for line in matrix["lines"] if line["finding"]] == ["topic = sums"]
+    assert matrix["lines"][0]["finding"] == 1
+    assert facts("together", found)[2] == ("none",)
 
 
 def test_the_page_of_ones_own_study_does_not_speak_of_the_paper(tmp_path):
@@ -230,6 +222,16 @@ def test_the_page_of_ones_own_study_does_not_speak_of_the_paper(tmp_path):
     assert 'href="paper.html"' in (tmp_path / "index.html").read_text()
     write_pages(tmp_path)
     assert not (tmp_path / "paper.html").exists()
+
+
+def test_what_is_compared_is_called_by_the_column_of_the_plan(tmp_path):
+    out = save(tmp_path, made())
+    (out / "plan.json").write_text(json.dumps({"pairs": [], "by": "origin"}))
+    write_pages(out)
+    page = (out / "index.html").read_text()
+    assert "3 origins on d" in page
+    assert ">Origin</th>" in page
+    assert "(2 of 3 origins)" in json.loads((out / "summary.json").read_text())["answer"]["reason"]
 
 
 @pytest.mark.parametrize("method", ["paper", "auto"])
@@ -251,11 +253,6 @@ def test_groups_of_a_pair_agree_with_its_columns(method):
     assert all(set(row) == set(TABLES["groups"]) for row in groups)
 
 
-def test_made_up_studies_without_groups_have_a_page(tmp_path):
-    write_pages(save(tmp_path, tables(other_pairs(2))))
-    assert "No column names groups" in (tmp_path / "index.html").read_text()
-
-
 def test_of_one_model_nothing_is_asked_that_takes_two():
     found = made()
     alone = {
@@ -265,9 +262,5 @@ def test_of_one_model_nothing_is_asked_that_takes_two():
     alone |= {
         name: alone[name].clear() for name in ("rankings", "group_rankings", "shared_findings", "transfer_shifts")
     }
-    said = {
-        one.name: one.sentence
-        for one in answers(alone, "auto", matrices(alone["groups"], alone["shared_findings"]), ANSWERS)
-    }
-    assert list(said) == ["promises", "corrected", "few"]
-    assert "1 of 1 pair" in said["promises"]
+    assert [one["name"] for one in answers(alone, "auto", ANSWERS)] == ["promises", "corrected", "few"]
+    assert facts("promises", alone)[0] == ("1 of 1", "a by 10.0 points")

@@ -37,7 +37,7 @@ def board(ranks=None, saved="helps", shared=True, name="a"):
     )
     if ranks is not None:
         rows = [
-            {"pair": f"d.{model}", "dataset": "d", "model": model, "method": "auto", "measure": "calibration_cost",
+            {"pair": f"d.{model}", "dataset": "d", "model": model, "method": "auto", "measure": "log_loss_corrected",
              "n": 500, "common": True, "value": 0.01 * k, "low": 0.0, "high": 0.02 * k, "best_rank": best,
              "worst_rank": worst}
             for k, (model, (best, worst)) in enumerate(zip("abc", RANKS[ranks], strict=True), start=1)
@@ -47,19 +47,39 @@ def board(ranks=None, saved="helps", shared=True, name="a"):
     return {key: one.with_columns(renamed) if "model" in one.columns else one for key, one in found.items()}
 
 
-@pytest.mark.parametrize("words", [ANSWERS, EVENTS])
+@pytest.mark.parametrize("words", [ANSWERS, EVENTS, ANSWERS | {"model": "origin", "models": "origins"}])
 def test_lines_are_short_and_of_one_mind_in_every_state(words):
     for ranks, saved, shared, name, planned in product((None, *RANKS), SAVED, (True, False), ("a", LONG), (3, 40)):
         found = board(ranks, saved, shared, name)
-        lines = headline_of(found, "auto", words, planned)
+        lines = headline_of(found, words, planned)
         check_lines(lines)
-        assert ("is best calibrated of 3 models" in lines.headline) == (ranks == "ahead")
-        assert ("tie for the first place" in lines.headline) == (ranks in ("tie of two", "tie of all"))
+        assert lines.headline.startswith("Take ") == (ranks == "ahead")
+        assert lines.headline.startswith(f"No {words['model']} ") == (ranks not in (None, "ahead"))
         assert lines.reason.startswith("They fail together") == shared
         assert ("Use the correction of all pairs" in lines.action) == (saved == "helps")
         assert ("Leave them uncorrected" in lines.action) == (saved in ("no gain", "harms"))
         assert ("Not finished" in lines.action) == (planned == 40)
-        check_terminal(study_lines(found, "auto", lines))
+        check_terminal(study_lines(found, words, lines))
+
+
+@pytest.mark.parametrize(("common", "taken"), [(True, True), (False, False)])
+def test_a_model_is_taken_only_where_all_answered_the_same(common, taken):
+    found = board("ahead")
+    found["rankings"] = found["rankings"].with_columns(common=pl.lit(common))
+    said = headline_of(found, ANSWERS, 3).headline
+    assert said.startswith("Take a:") is taken
+    assert "a" in said.replace(":", " ").rstrip(".").split()
+
+
+def test_of_several_data_sets_it_is_said_on_how_many_one_is_ahead():
+    rows = [
+        {"pair": f"{dataset}.{model}", "dataset": dataset, "model": model, "method": "auto", "n": 500, "common": True,
+         "measure": "log_loss_corrected", "value": 0.4, "low": 0.3, "high": 0.5, "best_rank": best, "worst_rank": worst}
+        for dataset, ranks in {"d": (1, 1), "e": (1, 1), "f": (1, 2)}.items()
+        for model, (best, worst) in {"a": ranks, "b": (2 if ranks == (1, 1) else 1, 2)}.items()
+    ]  # fmt: skip
+    found = board() | {"rankings": frames({"rankings": rows})["rankings"]}
+    assert headline_of(found, ANSWERS, 3).headline.startswith("Take a on 2 of 3 data sets:")
 
 
 @pytest.mark.parametrize(
@@ -67,9 +87,9 @@ def test_lines_are_short_and_of_one_mind_in_every_state(words):
 )
 def test_any_study_has_three_lines_and_thirty_on_the_terminal(pairs):
     found = tables(pairs)
-    lines = headline_of(found, "auto", ANSWERS, len(pairs))
+    lines = headline_of(found, ANSWERS, len(pairs))
     check_lines(lines)
-    check_terminal(study_lines(found, "auto", lines))
+    check_terminal(study_lines(found, ANSWERS, lines))
 
 
 def test_the_page_and_the_summary_say_the_same_lines(tmp_path):

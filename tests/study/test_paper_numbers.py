@@ -2,8 +2,8 @@
 
 from collections import Counter
 from inspect import signature
-from statistics import fmean, median
 
+import polars as pl
 import pytest
 
 from miscal.estimators.paper.field import PaperField
@@ -17,38 +17,37 @@ from miscal.study.plan_file import read_plan
 
 
 def test_the_counts_of_table_5_are_those_that_the_paper_states():
-    high = [pair for pair, gap in paper.GAPS.items() if gap.mean >= LARGE_GAP]
-    assert len(paper.GAPS) == len(paper.SIZES) == paper.N_PAIRS == 48
-    assert len(high) == paper.N_LARGE_GAP
-    assert Counter(dataset for dataset, _ in high) == {"hh-rlhf": 7, "mmlu": 6, "mmlu-pro": 2, "medmcqa": 3}
-    assert sum(gap.low > 0 for gap in paper.GAPS.values()) == 29
-    means = [gap.mean for gap in paper.GAPS.values()]
-    assert fmean(means) == pytest.approx(0.0443, abs=5e-5)
-    assert median(means) == pytest.approx(0.039)
+    high = paper.GAPS.filter(pl.col("gap") >= LARGE_GAP)
+    assert paper.GAPS.height == paper.N_PAIRS == 48
+    assert high.height == paper.N_LARGE_GAP
+    assert Counter(high["dataset"]) == {"hh-rlhf": 7, "mmlu": 6, "mmlu-pro": 2, "medmcqa": 3}
+    assert (paper.GAPS["gap_low"] > 0).sum() == 29
+    assert paper.GAPS["gap"].mean() == pytest.approx(0.0443, abs=5e-5)
+    assert paper.GAPS["gap"].median() == pytest.approx(0.039)
 
 
 def test_dashes_stand_where_no_slice_is_worse():
-    assert all(gap.low <= gap.mean <= gap.high for gap in paper.GAPS.values())
-    without = [pair for pair, size in paper.SIZES.items() if size is None]
-    assert len(without) == 10
-    assert all(paper.GAPS[pair].mean <= 0.005 for pair in without)
-    assert round(1 - len(without) / paper.N_PAIRS, 2) == pytest.approx(0.79)
+    ends = paper.GAPS.select(pl.col("gap").is_between("gap_low", "gap_high"))["gap"]
+    without = paper.GAPS.filter(pl.col("share_worst").is_null())
+    assert ends.all()
+    assert without.height == 10
+    assert (without["gap"] <= 0.005).all()
+    assert round(1 - without.height / paper.N_PAIRS, 2) == pytest.approx(0.79)
 
 
 def test_sizes_contradict_each_other_as_the_page_says():
-    sizes = [size for size in paper.SIZES.values() if size is not None]
-    assert sum(size.low == size.high for size in sizes) == 11
-    assert sum(not size.low <= size.mean <= size.high for size in sizes) == 5
-    high = [paper.SIZES[pair].mean for pair, gap in paper.GAPS.items() if gap.mean >= LARGE_GAP]
-    assert fmean(high) == pytest.approx(0.264, abs=5e-4)
-    assert median(high) == pytest.approx(0.319, abs=5e-4)
-    assert max(high) == 0.483
+    sizes = paper.GAPS.drop_nulls("share_worst")
+    assert (sizes["share_low"] == sizes["share_high"]).sum() == 11
+    assert sizes.filter(~pl.col("share_worst").is_between("share_low", "share_high")).height == 5
+    high = sizes.filter(pl.col("gap") >= LARGE_GAP)["share_worst"]
+    assert (high.mean(), high.median()) == pytest.approx((0.264, 0.319), abs=5e-4)
+    assert high.max() == 0.483
 
 
 @pytest.mark.parametrize("table", [paper.NULLS, paper.SEEDS])
 def test_audited_pairs_are_the_papers(table):
-    assert len(table) == 6
-    assert all(paper.paper_pair(*pair) == pair for pair in table)
+    assert table.height == 6
+    assert all(paper.paper_pair(*pair) == pair for pair in table.select("dataset", "model").rows())
 
 
 def test_every_name_of_a_model_leads_to_its_pair():

@@ -32,6 +32,7 @@ def test_a_file_gives_a_pair_for_each_model_and_keeps_what_is_set(file, tmp_path
     assert (found.interpret, found.pairs[0].names_only, found.pairs[0].metadata) == ("all", "kind", "auto")
     assert {(pair.evidence, pair.method) for pair in found.pairs} == {("all", "auto")}
     assert read_plan(plan_from(file)).pairs == read_plan(plan_from(file, "model")).pairs
+    assert (read_plan(plan_from(file)).by, read_plan(plan_from(file, "kind")).by) == ("model", "kind")
 
 
 def test_a_folder_gives_its_tables_and_scored_folders(file, tmp_path):

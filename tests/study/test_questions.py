@@ -1,17 +1,22 @@
 """Which rows of several pairs are answers to the same question."""
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from miscal.data.triples import InputLayout, Triples
-from miscal.study.steps import AskedRows, digests, same_questions
+from miscal.study.steps import digests, same_questions
 
 
-def asked(keys, content=None, group=None, source="id"):
-    as_array = lambda values: None if values is None else np.array(values)  # noqa: E731
-    return AskedRows(source, np.array(keys, dtype=str), as_array(content), as_array(group))
+def asked(keys, content=None, group=None):
+    columns = {"key": keys, "content": content or [None] * len(keys), "group": group or [None] * len(keys)}
+    return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String), strict=False)
+
+
+def questions(*pairs, sources=("id", "id")):
+    return same_questions(pairs, sources)
 
 
 def partition(numbers):
@@ -21,7 +26,7 @@ def partition(numbers):
 
 @given(st.permutations(list("abcdef")), st.permutations(list("cdefgh")))
 def test_rows_of_equal_ids_are_one_question_in_whatever_order(one, other):
-    first, second = same_questions([asked(one), asked(other)])
+    first, second = questions(asked(one), asked(other))
     for i, key in enumerate(one):
         for j, twin in enumerate(other):
             assert (first[i] == second[j]) == (key == twin)
@@ -29,33 +34,33 @@ def test_rows_of_equal_ids_are_one_question_in_whatever_order(one, other):
 
 def test_numbers_of_rows_are_believed_only_within_one_file():
     rows = ["0", "1", "2", "3"]
-    same = same_questions([asked(rows, source="a.csv"), asked(rows, source="a.csv")])
+    same = questions(asked(rows), asked(rows), sources=("a.csv", "a.csv"))
     assert same[0].tolist() == same[1].tolist()
-    apart = same_questions([asked(rows, source="a.csv"), asked(rows, source="b.csv")])
+    apart = questions(asked(rows), asked(rows), sources=("a.csv", "b.csv"))
     assert not set(apart[0]) & set(apart[1])
 
 
 def test_rows_of_one_long_file_are_told_by_their_content():
-    one = asked(["0", "1"], ["x", "y"], source="a.csv")
-    other = asked(["2", "3"], ["y", "x"], source="a.csv")
-    first, second = same_questions([one, other])
+    one = asked(["0", "1"], ["x", "y"])
+    other = asked(["2", "3"], ["y", "x"])
+    first, second = questions(one, other)
     assert first.tolist() == second[::-1].tolist()
 
 
 def test_without_partners_every_row_is_a_question_of_its_own():
-    numbers = np.concatenate(same_questions([asked(["a", "a"]), asked(["b", "c"])]))
+    numbers = np.concatenate(questions(asked(["a", "a"]), asked(["b", "c"])))
     assert len(np.unique(numbers)) == 4
 
 
 def test_rows_of_a_group_count_as_one_question_with_all_that_hangs_on_them():
     # question b hangs on group 1 by the first pair, and on group 2 by the second
-    one, other = asked(["a", "b"], group=[1, 1]), asked(["b", "c"], group=[2, 2])
-    assert partition(np.concatenate(same_questions([one, other]))) == {frozenset(range(4))}
+    one, other = asked(["a", "b"], group=["1", "1"]), asked(["b", "c"], group=["2", "2"])
+    assert partition(np.concatenate(questions(one, other))) == {frozenset(range(4))}
 
 
 def test_what_hangs_together_in_one_pair_does_so_in_a_pair_without_groups():
-    one, other = asked(["a", "b", "c"], group=[1, 1, 2]), asked(["c", "b", "a"])
-    first, second = same_questions([one, other])
+    one, other = asked(["a", "b", "c"], group=["1", "1", "2"]), asked(["c", "b", "a"])
+    first, second = questions(one, other)
     assert first[0] == first[1] == second[1] == second[2] != first[2] == second[0]
 
 

@@ -39,11 +39,6 @@ class Association(NamedTuple):
     n: int
 
     @property
-    def rises(self) -> bool | None:
-        """Whether it is above 0; None where its interval holds 0, or there is none."""
-        return None if self.low is None or self.low <= 0 <= self.high else self.value > 0
-
-    @property
     def text(self) -> str:
         """The correlation with its interval, for readers; an en dash where it is undefined.
 
@@ -157,16 +152,15 @@ def verdict(pairs: pl.DataFrame, method: str, n_planned: int | None = None) -> p
 # --- the paper's tables and figures -------------------------------------------------------------------------------
 
 
-def raw_against_learned(pairs: pl.DataFrame, method: str = "paper") -> pl.DataFrame:
-    """Set the clipped gap by the raw inputs, measured for "paper" alone, beside that by the learned geometry.
+def raw_beside_learned(pairs: pl.DataFrame, method: str = "paper") -> pl.DataFrame:
+    """Set what raw inputs find, measured for "paper" alone, beside the learned geometry: a row for each pair of both.
 
-    A row for each pair that has both: pair, dataset, model, raw, learned, difference (learned - raw).
+    The columns are those of the table ``pairs``, those of the raw inputs with ``_raw``; and ``difference``, of the
+    clipped gaps (learned - raw).
     """
-    raw, learned = (
-        of_method(pairs, method, geometry).select(*_PAIR, pl.col("gap_clipped").alias(geometry))
-        for geometry in (RAW, LEARNED)
-    )
-    return raw.join(learned, on=_PAIR).sort("pair").with_columns(difference=pl.col("learned") - pl.col("raw"))
+    sides = (of_method(pairs, method, geometry) for geometry in (LEARNED, RAW))
+    both = next(sides).join(next(sides), on=_PAIR, suffix="_raw").sort("pair")
+    return both.with_columns(difference=pl.col("gap_clipped") - pl.col("gap_clipped_raw"))
 
 
 def size_trends(pairs: pl.DataFrame, method: str) -> pl.DataFrame:
@@ -181,10 +175,8 @@ def size_trends(pairs: pl.DataFrame, method: str) -> pl.DataFrame:
     [('d', 'f', 3, 1.0)]
     """
     known = of_method(pairs, method, LEARNED).drop_nulls(["family", "billions", "delta_std"])
-    rows = []
-    for key, some in known.group_by("dataset", "family"):
-        found = spearman(some["billions"].to_numpy(), some["delta_std"].to_numpy())
-        rows.append((*key, found.n, found.value))
+    ranked = lambda some: spearman(some["billions"].to_numpy(), some["delta_std"].to_numpy())  # noqa: E731
+    rows = [(*key, some.height, ranked(some).value) for key, some in known.group_by("dataset", "family")]
     schema = {"dataset": pl.String, "family": pl.String, "n": pl.Int64, "spearman": pl.Float64}
     return pl.DataFrame(rows, schema=schema, orient="row").sort("dataset", "family")
 
@@ -371,18 +363,4 @@ def forgetting(purity: pl.DataFrame, method: str) -> pl.DataFrame:
         .with_columns(falls=change < -margin, rises=(change > margin) & (pl.col("p_value_learned") <= SIGNIFICANCE))
         .unique(["pair", "of"], keep="first", maintain_order=True)
         .select("pair", "of", "by", "raw", "learned", "falls", "rises")
-    )
-
-
-def forgetting_sentence(found: pl.DataFrame) -> str:
-    """Say what learned spaces forget and keep."""
-    if found.is_empty():
-        return "No pair was interpreted, so nothing is known of what the learned space forgets."
-    forget, keep = (
-        set(found.filter(pl.col(way), of=of)["pair"]) for of, way in (("category", "falls"), (OUTCOME, "rises"))
-    )
-    return (
-        f"From the raw inputs to the learned space, neighbours come to share their category less often in "
-        f"{len(forget)} of {found['pair'].n_unique()} interpreted pairs, and their outcome more often in {len(keep)}; "
-        f"both hold in {len(forget & keep)}."
     )

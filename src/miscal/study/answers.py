@@ -1,17 +1,15 @@
-"""The questions of the owner of a study, answered from its tables: a sentence, numbers with intervals, and a note."""
+"""The questions of the owner of a study, answered from its tables: facts, numbers with intervals, and a note."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from miscal.base.arrays import counted
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.conditions.condition import read_condition
 from miscal.findings.ledger.values import value_words
@@ -20,126 +18,76 @@ from miscal.report.formatting import brief_points, count, metric, percent, point
 from miscal.report.texts import short
 from miscal.study.aggregates import beyond_chance
 from miscal.study.tables import LEARNED, SOUGHT, Tables, of_method
-from miscal.study.vocabulary import StudyVocabulary
+from miscal.study.vocabulary import Words
 
 NARROW = 0.02
 """Half-width of the interval of a mean residual at which a pair has rows enough to say how much it promises."""
-
-_NAMED = 4
-"""Names that a sentence lists before it counts the rest."""
-_SAID = 3
-"""Data sets up to which a sentence speaks of each."""
+MOST_NAMED = 4
+"""Names that are listed before the rest is counted."""
 _DRAWN = 40
 """Tries of corrections on other models that a picture shows; the tables have all."""
 
 Row = dict[str, Any]
+Found = tuple[list[Row], list[Row]]
+"""Facts, and bars of a picture: name, value, and low and high, the ends of its 95 % interval; the pair whose report
+says more, and what stands aside."""
 
 
-@dataclass(frozen=True)
-class Answer:
-    """A question and its answer, with the name of its place on the page.
+class Question(NamedTuple):
+    """A question of a study's owner, and what answers it from the tables of one method.
 
-    `bars` are its picture, in "points" or in "log loss": name, value, and low and high, the ends of its 95 % interval;
-    the `pair` whose report says more, and what stands `aside`. They are sizes of which less is better where it is
-    `ordered`, else differences. The note says what is presumed.
+    `door` is its short name; `note` says what is presumed. Its bars are in `unit`: "points" or "log loss". They are
+    sizes of which less is better where it is `ordered`, else differences. `several`: it takes two models of a data set.
     """
 
     name: str
-    question: str
-    sentence: str
-    bars: Sequence[Row] = ()
+    door: str
+    title: str
+    note: str
+    answer: Callable[[Tables, str], Found]
     unit: str = "points"
-    note: str = ""
     ordered: bool = False
+    several: bool = False
 
 
-def answers(tables: Tables, method: str, matrices: Sequence[Row], words: StudyVocabulary) -> list[Answer]:
-    """Answer every question that the tables can answer, in the order of the page.
+def answers(tables: Tables, method: str, words: Words) -> list[Row]:
+    """Answer every question that the tables can answer, in the order of the page: the question, facts and bars."""
+    several = of_method(tables["pairs"], method, LEARNED)["dataset"].is_duplicated().any()
+    found = []
+    for one in QUESTIONS:
+        facts, bars = one.answer(tables, method) if several or not one.several else ([], [])
+        if facts:
+            asked = {"name": one.name, "door": one.door, "question": one.title.format_map(words)}
+            note = one.note.format_map(words)
+            found.append(asked | {"facts": facts, "bars": bars, "unit": one.unit, "ordered": one.ordered, "note": note})
+    return found
 
-    Where no data set has two models, nothing is asked that takes two.
+
+def fact(about: str, n: int | str, of: int | None = None, names: Sequence[str] = ()) -> Row:
+    """Say how many there are of something, and which.
+
+    >>> fact("Ahead of all others", 0, 3)
+    {'about': 'Ahead of all others', 'said': 'none of 3', 'names': []}
     """
-    *first, corrected = _ranked(tables, method, words)
-    found = [_promises(tables, method, words), *first, _corrected(tables, method), corrected]
-    if of_method(tables["pairs"], method, LEARNED)["dataset"].is_duplicated().any():
-        together = _together(tables, method, matrices, words), _best(tables, method, words)
-        found = [*found[:-2], *together, *found[-2:], _elsewhere(tables, method, words)]
-    return [one for one in (*found, _few(tables, method, words)) if one is not None]
+    said = (n if isinstance(n, str) else count(n) if n else "none") + ("" if of is None else f" of {count(of)}")
+    return {"about": about, "said": said, "names": list(names)}
 
 
-def label(tables: Tables, row: Row, longest: int = 40) -> str:
+def told(one: Row, between: str = "; ") -> str:
+    """Write a fact in a line; beyond the first few names, they are counted."""
+    names = list_names(one["names"], between)
+    return f"{one['about']}: {one['said']}" + (f" ({names})" if names else "")
+
+
+def list_names(names: Sequence[str], between: str = ", ", most: int = MOST_NAMED) -> str:
+    """List the first few names, and count the rest."""
+    return between.join([*names[:most], *([f"{len(names) - most} more"] if len(names) > most else [])])
+
+
+def label(tables: Tables, row: Row, longest: int = 60) -> str:
     """Name a pair by its model; with its data set where the study has several."""
     model = short(row["model"], longest)
-    return model if tables["pairs"]["dataset"].n_unique() < 2 else f"{model} on {short(row['dataset'], 30)}"
-
-
-def list_names(names: Sequence[str], between: str = ", ") -> str:
-    """List names; beyond the first few, count them. Names that hold commas take something else in between."""
-    first, more = list(names[:_NAMED]), len(names) - _NAMED
-    if more > 0:
-        first.append(f"{more} more")
-    last = " and " if between == ", " else f"{between}and "
-    return last.join(filter(None, [between.join(first[:-1]), *first[-1:]]))
-
-
-def _bars(tables: Tables, some: pl.DataFrame, value: str = "value", ends: str = "", ranked: bool = False) -> list[Row]:
-    """Draw the rows of pairs that have a value and an interval, whose ends begin with `ends`."""
-    low, high = f"{ends}low", f"{ends}high"
-    return [
-        _bar(label(tables, one), one[value], one[low], one[high], one["pair"], f"rank {ranks(one)}" if ranked else "")
-        for one in some.drop_nulls([value, low, high]).iter_rows(named=True)
-    ]
-
-
-def _bar(name: str, value: float, low: float, high: float, pair: str | None = None, aside: str = "") -> Row:
-    return {"name": name, "value": value, "low": low, "high": high, "pair": pair, "aside": aside}
-
-
-def _promises(tables: Tables, method: str, words: StudyVocabulary) -> Answer:
-    """Say which pairs promise more than they keep, and by how much."""
-    bars = _bars(
-        tables, of_method(tables["board"], method).filter(measure="residual").sort("value", maintain_order=True)
-    )
-    sized = lambda one: f"{one['name']} by {size(abs(one['value']))} points"  # noqa: E731
-    more, less = [sized(x) for x in bars if x["high"] < 0], [sized(x) for x in bars[::-1] if x["low"] > 0]
-    said = "No pair has an interval yet."
-    if bars:
-        said = f"More is promised than kept in {len(more) or 'none'} of {counted(len(bars), 'pair')}, beyond chance"
-        said += f": {list_names(more)}." if more else "."
-    if less:
-        said += f" Less is promised than kept in {len(less)}: {list_names(less)}."
-    return Answer(
-        "promises", "Which models promise more than they keep, and by how much?", said, bars,
-        note=f"The {words.rate} less the mean {words.probability}, in points, with the 95 % interval of each by "
-        f"itself. Left of 0: {words.over}.",
-    )  # fmt: skip
-
-
-_MEASURES = (
-    (
-        "calibration_cost", "Which {probabilities} are best calibrated, and what does it cost that they are not?",
-        "in calibration", "its errors cost {} of log loss per row",
-        "What a map of the {probability} alone saves per row, in log loss, where it has not seen the row: what a "
-        "reliability diagram can show.",
-    ),
-    (
-        "hidden_cost", "Which hide the least, and what does it cost?", "in what is hidden",
-        "what the correction finds costs {} of log loss per row",
-        "What the correction saves per row, in log loss, beyond the best map of the {probability} alone: errors that "
-        "cancel among rows of equal {probability}. What the correction did not find is not in it.",
-    ),
-    (
-        "log_loss_corrected", "Which is best once it is corrected?", "once corrected", "its log loss is {} per row",
-        "Log loss per row of the corrected {probabilities}, on rows that the correction has not seen: it rewards a "
-        "model for telling apart what it knows.",
-    ),
-)  # fmt: skip
-"""What models are ranked by: the measure, its question, what it ranks by, its size, and how it is made."""
-
-
-def in_order(rankings: pl.DataFrame, measure: str) -> pl.DataFrame:
-    """Return the rows of the table ``rankings`` of one measure, the first models first."""
-    own = rankings.filter(measure=measure)
-    return own.sort("dataset", "best_rank", "worst_rank", "value", maintain_order=True)
+    return model if tables["pairs"]["dataset"].n_unique() < 2 else f"{model} on {short(row['dataset'], longest)}"
 
 
 def ranks(row: Row) -> str:
@@ -151,68 +99,67 @@ def ranks(row: Row) -> str:
     return "\u2013".join(dict.fromkeys([str(row["best_rank"]), str(row["worst_rank"])]))
 
 
-def _ranked(tables: Tables, method: str, words: StudyVocabulary) -> Iterator[Answer | None]:
-    """Say of each measure which model is shown to be ahead on each data set, and where it is a tie."""
-    for name, question, subject, cost, note in _MEASURES:
-        some = in_order(of_method(tables["rankings"], method), name)
-        if some.is_empty():
-            yield None
-            continue
-        rows = f"the {words.rows} that all models of a data set {words.judged}"
-        over = f"On {rows}" if some["common"].all() else f"Each on its own rows where {rows} are less than half of some"
-        yield Answer(
-            name, words.fill(question), _ahead(some, subject, cost), _bars(tables, some, ranked=True), "log loss",
-            f"{words.fill(note)} {over}. Intervals, comparisons and ranks of a data set all hold at once at "
-            "95 %; a tie means that neither is shown to be ahead.", ordered=True,
-        )  # fmt: skip
+def in_order(rankings: pl.DataFrame, measure: str) -> pl.DataFrame:
+    """Return the rows of the table ``rankings`` of one measure, the first models first."""
+    own = rankings.filter(measure=measure)
+    return own.sort("dataset", "best_rank", "worst_rank", "value", maintain_order=True)
 
 
-def _ahead(some: pl.DataFrame, subject: str, cost: str) -> str:
-    """Say who is ahead on each data set; where they are many, on how many."""
-    parts = [own for _, own in some.group_by("dataset", maintain_order=True)]
-    if len(parts) <= _SAID:
-        places = [f"on {short(own['dataset'][0], 30)}, " if len(parts) > 1 else "" for own in parts]
-        said = [place + _standing(own, cost) for place, own in zip(places, parts, strict=True)]
-        return f"{subject.capitalize()}{', ' if len(parts) == 1 else ': '}{'; '.join(said)}."
-    wins = _wins(_leaders(some)["model"], len(parts), "data set", "on")
-    return f"One model is shown to be ahead of all others {subject} on {wins}."
+def residuals(tables: Tables, method: str) -> pl.DataFrame:
+    """Return what pairs keep less what they promise, from the table ``board``, where it has an interval."""
+    own = of_method(tables["board"], method).filter(measure="residual")
+    return own.drop_nulls(["value", "low", "high"]).sort("value", maintain_order=True)
 
 
-def _leaders(some: pl.DataFrame) -> pl.DataFrame:
-    return some.filter(best_rank=1, worst_rank=1)
+def _bars(tables: Tables, some: pl.DataFrame, value: str = "value", ends: str = "", aside: Any = None) -> list[Row]:
+    """Draw the rows of pairs that have a value and an interval, whose ends begin with `ends`."""
+    low, high = f"{ends}low", f"{ends}high"
+    return [
+        _bar(label(tables, one), one[value], one[low], one[high], one["pair"], aside(one) if aside else "")
+        for one in some.drop_nulls([value, low, high]).iter_rows(named=True)
+    ]
 
 
-def _wins(first: Iterable[str], n: int, what: str, within: str) -> str:
-    """Count how often each comes first among n."""
-    wins = Counter(first)
-    named = list_names([f"{short(model, 40)} {within} {times}" for model, times in wins.most_common()])
-    return f"{wins.total() or 'none'} of {counted(n, what)}" + (f": {named}" if wins else "")
+def _bar(name: str, value: float, low: float, high: float, pair: str | None = None, aside: str = "") -> Row:
+    return {"name": name, "value": value, "low": low, "high": high, "pair": pair, "aside": aside}
 
 
-def _standing(own: pl.DataFrame, cost: str) -> str:
-    leader = _leaders(own)
-    if leader.height:
-        value = cost.format(metric(leader["value"][0]))
-        return f"{short(leader['model'][0], 40)} is shown to be ahead of all others: {value}"
-    tied = [short(model, 40) for model in own.filter(best_rank=1)["model"]]
-    if len(tied) == 1:
-        return f"{tied[0]} comes first, but is not shown to be ahead of all others"
-    return f"{list_names(tied)} tie for the first place of {own.height}"
+# --- what answers a question ------------------------------------------------------------------------------------------
 
 
-def _best(tables: Tables, method: str, words: StudyVocabulary) -> Answer:
-    """Say in how many groups a model is shown to be ahead of all others."""
+def _promises(tables: Tables, method: str) -> Found:
+    bars = _bars(tables, residuals(tables, method))
+    sized = lambda one: f"{one['name']} by {size(abs(one['value']))} points"  # noqa: E731
+    more, less = [sized(x) for x in bars if x["high"] < 0], [sized(x) for x in bars[::-1] if x["low"] > 0]
+    of = len(bars)
+    facts = [fact("More promised than kept", len(more), of, more), fact("Less promised than kept", len(less), of, less)]
+    return (facts if bars else []), bars
+
+
+def _ranked(measure: str) -> Callable[[Tables, str], Found]:
+    """Say who is shown to be ahead by a measure of the table ``rankings``, else who may be; and draw all."""
+
+    def answer(tables: Tables, method: str) -> Found:
+        some = in_order(of_method(tables["rankings"], method), measure)
+        ahead, sets = some.filter(best_rank=1, worst_rank=1), some["dataset"].n_unique()
+        named = [f"{label(tables, one)}: {metric(one['value'])}" for one in ahead.iter_rows(named=True)]
+        if sets > 1:
+            facts = [fact("Data sets on which one is ahead of all others", len(named), sets, named)]
+        else:
+            facts = [fact("Ahead of all others", len(named), some.height, named)]
+            first = [short(model, 60) for model in some.filter(best_rank=1)["model"]]
+            facts += [] if named else [fact("Not shown to be behind any", len(first), some.height, first)]
+        return (facts if sets else []), _bars(tables, some, aside=lambda row: f"rank {ranks(row)}")
+
+    return answer
+
+
+def _best(tables: Tables, method: str) -> Found:
     first = firsts(of_method(tables["group_rankings"], method))
-    said = "No group has rows enough of two models on one data set."
-    if first.height:
-        wins = _wins(first.filter("clear")["first"], first.height, "group", "in")
-        said = f"One model is shown to be better calibrated than all others in {wins}."
-    return Answer(
-        "best", "Which is best calibrated in each group?", said,
-        note=f"By the absolute difference of {words.rate} and mean {words.probability}, which errors within a group "
-        "may cancel. Models are compared on the same rows; all comparisons of all groups of a data set are one family, "
-        "and hold at once at 95 %." if first.height else "",
-    )  # fmt: skip
+    wins = Counter(first.filter("clear")["first"]).most_common()
+    named = [f"{short(model, 60)} in {times}" for model, times in wins]
+    facts = [fact("Groups with one ahead of all others", sum(n for _, n in wins), first.height, named)]
+    return (facts if first.height else []), []
 
 
 def firsts(groups: pl.DataFrame) -> pl.DataFrame:
@@ -233,157 +180,98 @@ def firsts(groups: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _together(tables: Tables, method: str, matrices: Sequence[Row], words: StudyVocabulary) -> Answer:
+def _together(tables: Tables, method: str) -> Found:
     """Say in which groups the models of a data set err together, in which they differ, and where one stands alone."""
-    name, question = "together", "Where do all of them fail together, and where only one?"
-    found = shared_lines(of_method(tables["shared_findings"], method))
-    lines = [line for matrix in matrices if len(matrix["models"]) > 1 for line in matrix["lines"]]
-    missing = ""
+    groups, shared = (of_method(tables[name], method) for name in ("groups", "shared_findings"))
+    found, laid_out = list(shared_lines(shared)), matrices(groups, shared)
+    lines = [line for matrix in laid_out if len(matrix["models"]) > 1 for line in matrix["lines"]]
     if tables["failures"].filter(step=f"together {method}").height:
-        missing = "What models share could not be computed: see the failures."
-    elif all(of_method(tables[one], method).is_empty() for one in ("groups", "rankings")):
-        missing = "What models share has not been computed."
-    if not found and (missing or not lines):
-        return Answer(name, question, missing or "No column names groups that two models on one data set share.")
+        return [fact("What they share", "could not be computed: see the failures")], []
+    if not found and not lines:
+        return [fact("Columns that name groups of two on one data set", 0)], []
     several = tables["pairs"]["dataset"].n_unique() > 1
-    named = lambda one: short(one["description"], 70) + (f" on {short(one['dataset'], 30)}" if several else "")  # noqa: E731
-    effect = lambda row: f"{points(row['model_effect'])} ({short(row['model'], 30)})"  # noqa: E731
-    shared = [one for one in found if one["shared"]]
-    together, none = [], "no group is found"
-    for one in shared:
-        mean, *ends = one["size"]
-        given = ", beside rows in the same groups before it," if one["given_others"] else ""
-        side, reach = "lower" if mean < 0 else "higher", " to ".join(size(end) for end in sorted(map(abs, ends)))
-        together.append(f"{named(one)}, {size(abs(mean))} points {side}{given} ({reach}; {one['agreement']})")
-    apart = [f"{named(x)}, from {effect(x['each'][0])} to {effect(x['each'][-1])}" for x in found if x["differs"]]
+    named = lambda one: one["description"] + (f" on {short(one['dataset'], 60)}" if several else "")  # noqa: E731
+    together, bars = [], []
+    for one in found:
+        if one["shared"]:
+            mean, *ends = one["size"]
+            side, reach = "lower" if mean < 0 else "higher", " to ".join(size(end) for end in sorted(map(abs, ends)))
+            given = " beside rows in the same groups before it" if one["given_others"] else ""
+            together.append(f"{named(one)}, {size(abs(mean))} points {side}{given} ({reach}; in {one['agreement']})")
+            bars.append(_bar(named(one), *one["size"], aside=one["agreement"]))
+    apart = [
+        f"{named(one)}, from " + " to ".join(f"{points(row['model_effect'])} ({row['model']})" for row in ends)
+        for one in found
+        if one["differs"] and (ends := one["each"][:: max(1, len(one["each"]) - 1)])
+    ]
     alone = [
-        f"{group_name(line, 40)} ({short(line['marked'][0]['model'], 30)})"
+        f"{line['name']} ({short(line['marked'][0]['model'], 60)})"
         for line in lines
         if len(line["marked"]) == 1 and line["finding"] is None
     ]
-    said = [
-        missing,
-        f"Taken together, the models err beyond chance on {counted(len(shared), 'group')}. By their {words.rate} "
-        f"beside {words.rows} of equal {words.probability}: {list_names(together, '; ') or none}.",
-        f"Where they differ from each other: {list_names(apart, '; ') or none}.",
-        f"Beyond chance for one model by itself: {list_names(alone)}." if alone else "",
+    facts = [
+        fact("Groups in which all err, taken together", len(together), names=together),
+        fact("Groups in which they differ from each other", len(apart), names=apart),
+        fact("Groups beyond chance for one by itself", len(alone), names=alone),
     ]
-    cells = sum(one is not None and one["p_value"] is not None for line in lines for one in line["cells"])
-    note = (
-        "Sizes are of all models, taken together, with an interval that allows for the choice of the group; each group "
-        f"is beyond chance given those before it. A model is compared with its own {words.rows} of equal "
-        f"{words.probability} alone, and what models make of one {words.row} is presumed to hang together. Where "
-        "nothing is hidden, a group is named on at most 5 % of data sets. What holds for one model by itself is marked "
-        f"in the matrix, after Holm's adjustment over all {count(cells)} tested cells, which are a family of their "
-        "own. That nothing is named does not prove that nothing is hidden."
-    )
-    bars = [_bar(named(one), *one["size"], aside=one["agreement"]) for one in shared]
-    return Answer(name, question, " ".join(filter(None, said)), bars, note=note)
+    return facts, bars
 
 
-def _corrected(tables: Tables, method: str) -> Answer:
+def _corrected(tables: Tables, method: str) -> Found:
     """Say whose log loss the correction lowers, and which marked groups it leaves."""
-    question, saved = "What does correcting each of them leave?", "log_loss_saved"
-    own = of_method(tables["pairs"], method, LEARNED)
+    own, saved = of_method(tables["pairs"], method, LEARNED), "log_loss_saved"
     bars = _bars(tables, own.sort(saved, descending=True, maintain_order=True), saved, f"{saved}_")
-    if not bars:
-        return Answer("corrected", question, "No pair is corrected yet.")
     n, helped, harmed = own.select(**beyond_chance(saved)).row(0)
-    said = (
-        f"The correction lowers the log loss in {helped or 'none'} of {counted(n, 'pair')} and raises it in "
-        f"{harmed or 'none'}, beyond chance."
-    )
-    marked = of_method(tables["groups"], method).filter(pl.col("p_adjusted") <= SIGNIFICANCE)
+    facts = [fact("Log loss lowered beyond chance", helped, n), fact("Raised beyond chance", harmed, n)]
+    marked = of_method(tables["groups"], method).filter(_HOLDS)
     if marked.height:
         left = ((marked["after_low"] > 0) | (marked["after_high"] < 0)).sum()
-        said += (
-            f" Of {counted(marked.height, 'marked cell')} of the matrix, the interval of what it leaves excludes 0 "
-            f"in {left or 'none'}."
-        )
-    return Answer(
-        "corrected", question, said, bars, "log loss",
-        "Log loss saved per row, on rows that the correction has not seen, with the 95 % interval of each by itself. "
-        "Right of 0: corrected is better.",
-    )  # fmt: skip
+        facts.append(fact("Marked cells of the matrix that are still off", left, marked.height))
+    return (facts if n else []), bars
 
 
-def _elsewhere(tables: Tables, method: str, words: StudyVocabulary) -> Answer:
+def _elsewhere(tables: Tables, method: str) -> Found:
     """Say whose hidden part lowers the log loss of which other models."""
-    name, question = "elsewhere", "Does the correction of one model serve another?"
     shifts = of_method(tables["transfer_shifts"], method).drop_nulls(["saved", "saved_low", "saved_high"])
-    if shifts.is_empty():
-        return Answer(
-            name, question,
-            f"This study does not say. It takes two models that answered the same {words.rows}, and a correction that "
-            f"depends on more than the {words.probability}.",
-        )  # fmt: skip
     n, better, harmed = shifts.select(**beyond_chance("saved")).row(0)
-    known = shifts.sort("saved", descending=True, maintain_order=True)
     models = dict(tables["pairs"].select("pair", "model").iter_rows())
     bars = []
-    for row in known.iter_rows(named=True):
+    for row in shifts.sort("saved", descending=True, maintain_order=True).iter_rows(named=True):
         one, other = (models.get(row[side], "") for side in ("pair_from", "pair_to"))
-        named = f"from {short(one, 30)} to {label(tables, row | {'model': other}, 30)}"
+        named = f"from {short(one, 60)} to {label(tables, row | {'model': other})}"
         bars.append(_bar(named, row["saved"], row["saved_low"], row["saved_high"], row["pair_to"]))
-    most = f" Most of all {list_names([bar['name'] for bar in bars[:better]])}." if 0 < better < n else ""
     own = (shifts["log_loss_own"] <= shifts["log_loss_transferred"]).sum()
-    said = (
-        f"What the correction of one model knows beyond the {words.probability} serves another on the same "
-        f"{words.rows} in {better or 'none'} of {n} tries, and harms in {harmed or 'none'}.{most} A model's own "
-        f"correction does at least as well in {own}."
-    )
-    note = (
-        "Log loss saved per row when the hidden part of the first model's correction, in log-odds, is added to the "
-        f"second model's own correction by the {words.probability} alone, on {words.rows} whose outcomes neither "
-        "has seen. All intervals of a data set hold at once at 95 %. On new rows the first model has to be asked, "
-        "too."
-    )
-    return Answer(name, question, said, bars[:_DRAWN], "log loss", note)
+    facts = [
+        fact("The hidden part of another helps", better, n, [bar["name"] for bar in bars[:better]]),
+        fact("It harms", harmed, n),
+        fact("Its own correction does at least as well", own, n),
+    ]
+    return (facts if n else []), bars[:_DRAWN]
 
 
-def _few(tables: Tables, method: str, words: StudyVocabulary) -> Answer:
+def _few(tables: Tables, method: str) -> Found:
     """Say which pairs have too few rows for their mean error, and what hidden error they would have shown."""
-    said = [_mean_error(tables, method), *_hidden(tables, of_method(tables["pairs"], method, LEARNED))]
+    known, half, facts = residuals(tables, method), (pl.col("high") - pl.col("low")) / 2, []
+    if known.height:
+        wide = known.filter(half > NARROW, pl.col("low") <= 0, pl.col("high") >= 0).with_columns(
+            more=(pl.col("n") * ((half / NARROW) ** 2 - 1)).ceil()
+        )
+        named = [f"{label(tables, one)}: about {roughly(one['more'])} more rows" for one in wide.iter_rows(named=True)]
+        about = f"What is promised too much not known to within {percent(NARROW, 0)}, nor its side"
+        facts.append(fact(about, len(named), known.height, named))
+    pairs = of_method(tables["pairs"], method, LEARNED)
+    for one in pairs.drop_nulls("detectable").sort("detectable").to_dicts()[:1]:
+        rows = f"{label(tables, one)}: about {roughly(one['rows_for_5_points'])} rows for {brief_points(SOUGHT)}"
+        about = "Smallest hidden error in a tenth of the rows that would be found"
+        facts.append(fact(about, f"{size(one['detectable'])} points", names=[rows]))
+    blind = pairs.drop_nulls("detectable_share").filter(pl.col("detectable").is_null())
+    if blind.height:
+        named = [label(tables, one) for one in blind.iter_rows(named=True)]
+        facts.append(fact("No hidden error in a tenth of the rows would surely be found", blind.height, names=named))
     cells = of_method(tables["groups"], method)["p_value"]
     if untested := cells.null_count():
-        said.append(f"Too few rows to be tested: {count(untested)} of {count(len(cells))} cells of the matrix.")
-    return Answer(
-        "few", "Which have too few rows to say, and how many more would it take?", " ".join(said),
-        note="Intervals, and errors that would be found, are presumed to shrink with the square root of the rows; rows "
-        "that hang together are presumed to do so as they do here. A hidden error is one beside rows of equal "
-        f"{words.probability}, in a cluster of inputs that nobody names beforehand; found in 80 % of cases, on average "
-        "over clusters. The table of pairs has each.",
-    )  # fmt: skip
-
-
-def _mean_error(tables: Tables, method: str) -> str:
-    known = of_method(tables["board"], method).filter(measure="residual").drop_nulls(["low", "high"])
-    if known.is_empty():
-        return "No pair has an interval yet."
-    half = (pl.col("high") - pl.col("low")) / 2
-    wide = known.filter(half > NARROW, pl.col("low") <= 0, pl.col("high") >= 0).with_columns(
-        more=(pl.col("n") * ((half / NARROW) ** 2 - 1)).ceil()
-    )
-    named = [f"{label(tables, one)} (about {roughly(one['more'])} more rows)" for one in wide.iter_rows(named=True)]
-    none = "none, as each interval excludes 0 or is narrower"
-    return f"Too few rows to say to within {percent(NARROW, 0)} what is promised too much: {list_names(named) or none}."
-
-
-def _hidden(tables: Tables, pairs: pl.DataFrame) -> Iterator[str]:
-    """Say what the pairs would have found: the one of the smallest error, and the one of the largest alone."""
-    some = pairs.drop_nulls("detectable").sort("detectable").to_dicts()
-    blind = pairs.drop_nulls("detectable_share").filter(pl.col("detectable").is_null())
-    if some:
-        ends = some[:: max(1, len(some) - 1)]
-        named = " to ".join(f"{size(one['detectable'])} points ({label(tables, one)})" for one in ends)
-        rows = " to ".join(roughly(n) for n in sorted({one["rows_for_5_points"] for one in ends}))
-        yield (
-            f"A hidden error in about a tenth of the rows would have been found from {named}; one of "
-            f"{brief_points(SOUGHT)} takes about {rows} rows."
-        )
-    if blind.height:
-        named = list_names([label(tables, one) for one in blind.iter_rows(named=True)])
-        yield f"No hidden error in a tenth of the rows, however large, would surely be found in {named}."
+        facts.append(fact("Cells of the matrix with too few rows to be tested", untested, len(cells)))
+    return facts, []
 
 
 def roughly(rows: float) -> str:
@@ -395,6 +283,73 @@ def roughly(rows: float) -> str:
     return count(int(float(f"{rows:.2g}")))
 
 
+_AT_ONCE = (
+    " The {models} are compared on the {rows} that all of a data set {judged}; each on its own rows where these are "
+    "less than half of some. Intervals, comparisons and ranks of a data set all hold at once at 95 %."
+)
+
+QUESTIONS: tuple[Question, ...] = (
+    Question(
+        "promises", "Promised and kept", "Which {models} promise more than they keep, and by how much?",
+        "The {rate} less the mean {probability}, in points, with the 95 % interval of each by itself: more or less is "
+        "promised where it excludes 0. Left of 0: {over}.", _promises,
+    ),
+    Question(
+        "calibration_cost", "Best calibrated",
+        "Which {probabilities} are best calibrated, and what does it cost that they are not?",
+        "What a map of the {probability} alone saves per row, in log loss, where it has not seen the row: what a "
+        "reliability diagram can show." + _AT_ONCE, _ranked("calibration_cost"), "log loss", ordered=True, several=True,
+    ),
+    Question(
+        "hidden_cost", "What is hidden", "Which hide the least, and what does it cost?",
+        "What the correction saves per row, in log loss, beyond the best map of the {probability} alone: errors that "
+        "cancel among rows of equal {probability}. What the correction did not find is not in it." + _AT_ONCE,
+        _ranked("hidden_cost"), "log loss", ordered=True, several=True,
+    ),
+    Question(
+        "together", "Failing together", "Where do all of them fail together, and where only one?",
+        "A {model} is compared with its own {rows} of equal {probability} alone, and what {models} make of one {row} "
+        "is presumed to hang together. Sizes are of all {models}, taken together, with an interval that allows for the "
+        "choice of the group; each group is beyond chance given those before it. Where nothing is hidden, a group is "
+        "named on at most 5 % of data sets. What holds for one {model} by itself is marked in the matrix, after Holm's "
+        "adjustment over all tested cells. That nothing is named does not prove that nothing is hidden.", _together,
+        several=True,
+    ),
+    Question(
+        "best", "Best in each group", "Which is best calibrated in each group?",
+        "By the absolute difference of {rate} and mean {probability}, which errors within a group may cancel. The "
+        "{models} are compared on the same rows; all comparisons of all groups of a data set hold at once at 95 %.",
+        _best, several=True,
+    ),
+    Question(
+        "corrected", "What correcting leaves", "What does correcting each of them leave?",
+        "Log loss saved per row, on rows that the correction has not seen, with the 95 % interval of each by itself. "
+        "Right of 0: corrected is better.", _corrected, "log loss",
+    ),
+    Question(
+        "log_loss_corrected", "Best once corrected", "Which is best once it is corrected?",
+        "Log loss per row of the corrected {probabilities}, on rows that the correction has not seen: it rewards a "
+        "{model} for telling apart what it knows." + _AT_ONCE, _ranked("log_loss_corrected"), "log loss", ordered=True,
+        several=True,
+    ),
+    Question(
+        "elsewhere", "Corrections of others", "Does the correction of one {model} serve another?",
+        "Log loss saved per row when the hidden part of the first {model}'s correction, in log-odds, is added to the "
+        "second {model}'s own correction by the {probability} alone, on {rows} whose outcomes neither has seen. All "
+        "intervals of a data set hold at once at 95 %. On new rows the first {model} has to be asked, too.", _elsewhere,
+        "log loss", several=True,
+    ),
+    Question(
+        "few", "Rows enough", "Which have too few rows to say, and how many more would it take?",
+        "Intervals, and errors that would be found, are presumed to shrink with the square root of the rows; rows "
+        "that hang together are presumed to do so as they do here. A hidden error is one beside rows of equal "
+        "{probability}, in a cluster of inputs that nobody names beforehand; found in 80 % of cases, on average over "
+        "clusters. The table of pairs has each.", _few,
+    ),
+)  # fmt: skip
+"""All questions, in the order of the page."""
+
+
 # --- groups by models -------------------------------------------------------------------------------------------------
 
 
@@ -402,53 +357,48 @@ _HOLDS = pl.col("p_adjusted") <= SIGNIFICANCE
 
 
 def matrices(groups: pl.DataFrame, shared: pl.DataFrame) -> list[Row]:
-    """Lay out the tables ``groups`` and ``shared_findings``: groups by models, for each data set and method.
+    """Lay out the tables ``groups`` and ``shared_findings`` of one method: groups by models, for each data set.
 
-    Each has `dataset`, `method`, `models` in the order of the plan, and `lines`, of which shared findings come first;
-    then what is marked for most models in one direction, texts before bins, the largest mean score. A line has
-    `column` and `value`, the `finding` that it is in the table ``shared_findings``, or None, and under `cells` a row of
-    the table ``groups`` for each model, or None; `marked` are those that hold after adjustment.
+    Each has `dataset`, `models` in the order of the plan, and `lines`, of which shared findings come first; then what
+    is marked for most models in one direction, texts before bins, the largest mean score. A line has a `name`, the
+    `finding` that it is in the table ``shared_findings``, or None, and under `cells` a row of the table ``groups`` for
+    each model, or None; `marked` are those that hold after adjustment.
     """
     hidden, width = pl.col("hidden"), (pl.col("high") - pl.col("low")).clip(1e-9)
-    lines = groups.group_by("dataset", "method", "column", "value", maintain_order=True).agg(
+    known = {
+        (one["dataset"], *one["value"]): one["finding"]
+        for one in shared_lines(shared)
+        if one["shared"] and one["value"]
+    }
+    lines = groups.group_by("dataset", "column", "value", maintain_order=True).agg(
         marks=pl.max_horizontal((_HOLDS & (hidden < 0)).sum(), (_HOLDS & (hidden > 0)).sum()),
         bin=pl.col("bin").any(),
         score=(hidden / width).mean().abs().fill_null(0.0),
         marked=pl.struct(pl.all()).filter(_HOLDS),
         cells=pl.struct(pl.all()),
     )
-    known = {
-        (one["dataset"], one["method"], *one["value"]): one["finding"]
-        for one in shared_lines(shared)
-        if one["shared"] and one["value"]
-    }
-    keys = lines.select("dataset", "method", "column", "value").rows()
-    lines = lines.with_columns(pl.Series("finding", [known.get(key) for key in keys], pl.Int64))
-    descending = [False, True, False, True]
-    lines = lines.sort(
-        "finding", "marks", "bin", "score", descending=descending, nulls_last=True, maintain_order=True
-    )  # fmt: skip
+    keys = lines.select("dataset", "column", "value").rows()
+    lines = lines.with_columns(
+        pl.Series("finding", [known.get(key) for key in keys], pl.Int64),
+        name=pl.concat_str("column", pl.lit(" = "), "value"),
+    ).sort(
+        *("finding", "marks", "bin", "score"),
+        descending=[False, True, False, True],
+        nulls_last=True,
+        maintain_order=True,
+    )
     found = []
-    for (dataset, method), some in groups.group_by("dataset", "method", maintain_order=True):
+    for (dataset,), some in groups.group_by("dataset", maintain_order=True):
         models = some["model"].unique(maintain_order=True).to_list()
-        own = lines.filter(dataset=dataset, method=method).to_dicts()
+        own = lines.filter(dataset=dataset).to_dicts()
         for line in own:
             by_model = {cell["model"]: cell for cell in line["cells"]}
             line["cells"] = [by_model.get(model) for model in models]
-        found.append({"dataset": dataset, "method": method, "models": models, "lines": own})
+        found.append({"dataset": dataset, "models": models, "lines": own})
     return found
 
 
-def group_name(line: Row, longest: int) -> str:
-    """Name a group by its column and value.
-
-    >>> group_name({"column": "subject", "value": "law"}, 40)
-    'subject = law'
-    """
-    return f"{short(line['column'], 30)} = {short(line['value'], longest)}"
-
-
-def shared_lines(table: pl.DataFrame) -> list[Row]:
+def shared_lines(table: pl.DataFrame) -> Iterator[Row]:
     """Put the rows of each finding of the table ``shared_findings`` together, in its order.
 
     Each has what all rows of the finding have, and `each`, those rows whose model has rows enough to be measured, by
@@ -457,23 +407,17 @@ def shared_lines(table: pl.DataFrame) -> list[Row]:
     models point where all together do; and `value`, column and value as the table ``groups`` has them, None where it
     is of several columns, or of a text.
     """
-    found = []
     for _, rows in table.group_by("dataset", "method", "finding", maintain_order=True):
         first, each = rows.row(0, named=True), rows.drop_nulls("model_effect").sort("model_effect").to_dicts()
         name, p_value = "beyond" if first["given_others"] else "effect", first["p_difference_adjusted"]
-        effect = first[name]
-        agreeing = sum(np.sign(one["model_effect"]) == np.sign(effect) for one in each)
+        agreeing = sum(np.sign(one["model_effect"]) == np.sign(first[name]) for one in each)
         condition = read_condition(json.loads(first["condition"]))
         columns = condition.columns
-        found.append(
-            first
-            | {
-                "each": each,
-                "shared": first["kind"] == SHARED,
-                "differs": p_value is not None and p_value <= SIGNIFICANCE,
-                "size": (effect, first[f"{name}_low"], first[f"{name}_high"]),
-                "agreement": f"{agreeing} of {len(each)} models",
-                "value": (columns[0], value_words(columns[0], condition)) if len(columns) == 1 else None,
-            }
-        )
-    return found
+        yield first | {
+            "each": each,
+            "shared": first["kind"] == SHARED,
+            "differs": p_value is not None and p_value <= SIGNIFICANCE,
+            "size": (first[name], first[f"{name}_low"], first[f"{name}_high"]),
+            "agreement": f"{agreeing} of {len(each)}",
+            "value": (columns[0], value_words(columns[0], condition)) if len(columns) == 1 else None,
+        }

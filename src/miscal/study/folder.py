@@ -14,12 +14,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-import polars as pl
-
 from miscal.base.errors import CorruptFile, MismatchError
 from miscal.base.files import check_target, digest, replace_file, resolve
 from miscal.base.folders import CellStore
-from miscal.study.plan import METHODS, StudyCell, StudyPair, StudyPlan, differing, name_of, safe_name
+from miscal.study.plan import StudyCell, StudyPair, StudyPlan, differing, name_of, safe_name
 
 PLAN, CELLS = "plan.json", "cells"
 _TIMING, _REVISIONS = "timing.json", "revisions.json"
@@ -227,24 +225,13 @@ def _files(pair: StudyPair) -> list[Path]:
     return [place for place in (*places, *inside) if place.is_file()]
 
 
-def n_planned(out: Path, tables: Mapping[str, pl.DataFrame]) -> int:
-    """Count the pairs of the plan; without a plan in the folder, those that are finished or failed."""
-    known = set(tables["pairs"]["pair"]) | set(tables["failures"]["pair"].drop_nulls())
-    return max(len(_planned_pairs(out)), len(known))
-
-
-def n_planned_by_method(out: Path) -> dict[str, int]:
-    """Count the pairs of the plan under each method; empty without a plan in the folder."""
-    pairs = _planned_pairs(out)
-    return {name: sum(pair["method"] in (name, "both") for pair in pairs) for name in METHODS} if pairs else {}
-
-
-def _planned_pairs(out: Path) -> list[dict[str, Any]]:
-    """Read the pairs of the plan as it was checked; empty where there is none, as beside tables that were copied."""
+def plan_content(out: Path) -> dict[str, Any]:
+    """Read the plan as it was checked; one without pairs where there is none, as beside tables that were copied."""
     try:
-        return json.loads((out / PLAN).read_bytes())["pairs"]
+        found = json.loads((out / PLAN).read_bytes())
+        return {"pairs": found["pairs"], "by": str(found.get("by", "model"))}
     except (OSError, ValueError, KeyError, TypeError):
-        return []
+        return {"pairs": [], "by": "model"}
 
 
 def planned(out: Path) -> StudyPlan | None:

@@ -6,10 +6,12 @@ They are no targets for other pairs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
+
+import polars as pl
 
 from miscal.scoring.model_source import BASE_MODELS
 from miscal.study import paper48
@@ -33,82 +35,49 @@ PaperPair = tuple[str, str]
 """Data set and model, by their names here."""
 
 
-class Refits(NamedTuple):
-    """Mean and standard deviation over refits."""
-
-    mean: float
-    std: float
+def _frame(columns: str, rows: Sequence[Sequence[Any]]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=columns.split(), orient="row")
 
 
-class Ranged(NamedTuple):
-    """Bootstrap mean with the ends of its 95 % interval."""
+NULLS = _frame(
+    "dataset model delta_std delta_std_null_mean delta_std_null_std gap gap_null_mean gap_null_std",
+    [
+        ("hh-rlhf", "ministral-3-14b", 0.173, 0.052, 0.004, 0.117, 0.000, 0.000),
+        ("hh-rlhf", "ministral-3-3b", 0.126, 0.071, 0.005, 0.049, 0.000, 0.000),
+        ("hh-rlhf", "qwen3-1.7b", 0.154, 0.092, 0.005, 0.083, 0.040, 0.003),
+        ("hh-rlhf", "qwen3-8b", 0.199, 0.174, 0.008, 0.135, 0.063, 0.007),
+        ("mmlu", "llama-3.2-3b", 0.170, 0.151, 0.007, 0.124, 0.025, 0.004),
+        ("medmcqa", "llama-3.2-1b", 0.137, 0.028, 0.008, 0.084, 0.000, 0.001),
+    ],
+)
+"""Table 2, appendix F.3, over 20 refits: the null permutes the labels within train and within validation."""
 
-    mean: float
-    low: float
-    high: float
-
-
-class NullReference(NamedTuple):
-    """A row of table 2, "Permutation-null audit"; spreads over 20 permutations."""
-
-    delta_std: float
-    null_delta_std: Refits
-    gap: float
-    null_gap: Refits
-
-
-class SeedReference(NamedTuple):
-    """A row of table 3, "Seed stability"."""
-
-    correlation: Refits
-    sign_agreement: Refits
-    gap: Refits
-    delta_std: Refits
-
-
-class ThresholdReference(NamedTuple):
-    """A row of table 4, "Sensitivity to the reporting threshold": pairs with a smECE gap over 0.06; sizes as shares."""
-
-    smece_gap: float
-    brier_gap: float
-    sizes: tuple[float, float, float]
-    n_pairs: int
-
-
-NULLS: Mapping[PaperPair, NullReference] = {
-    ("hh-rlhf", "ministral-3-14b"): NullReference(0.173, Refits(0.052, 0.004), 0.117, Refits(0.000, 0.000)),
-    ("hh-rlhf", "ministral-3-3b"): NullReference(0.126, Refits(0.071, 0.005), 0.049, Refits(0.000, 0.000)),
-    ("hh-rlhf", "qwen3-1.7b"): NullReference(0.154, Refits(0.092, 0.005), 0.083, Refits(0.040, 0.003)),
-    ("hh-rlhf", "qwen3-8b"): NullReference(0.199, Refits(0.174, 0.008), 0.135, Refits(0.063, 0.007)),
-    ("mmlu", "llama-3.2-3b"): NullReference(0.170, Refits(0.151, 0.007), 0.124, Refits(0.025, 0.004)),
-    ("medmcqa", "llama-3.2-1b"): NullReference(0.137, Refits(0.028, 0.008), 0.084, Refits(0.000, 0.001)),
-}
-"""Table 2, appendix F.3: the null permutes the labels within train and within validation."""
-
-SEEDS: Mapping[PaperPair, SeedReference] = {
-    ("hh-rlhf", "ministral-3-14b"):
-        SeedReference(Refits(0.87, 0.03), Refits(0.79, 0.06), Refits(0.13, 0.05), Refits(0.17, 0.01)),
-    ("hh-rlhf", "ministral-3-3b"):
-        SeedReference(Refits(0.84, 0.03), Refits(0.86, 0.02), Refits(0.07, 0.01), Refits(0.14, 0.01)),
-    ("hh-rlhf", "qwen3-1.7b"):
-        SeedReference(Refits(0.95, 0.02), Refits(0.86, 0.04), Refits(0.09, 0.01), Refits(0.15, 0.01)),
-    ("hh-rlhf", "qwen3-8b"):
-        SeedReference(Refits(0.96, 0.02), Refits(0.83, 0.05), Refits(0.13, 0.01), Refits(0.20, 0.01)),
-    ("mmlu", "llama-3.2-3b"):
-        SeedReference(Refits(0.98, 0.00), Refits(0.91, 0.01), Refits(0.13, 0.00), Refits(0.17, 0.01)),
-    ("medmcqa", "llama-3.2-1b"):
-        SeedReference(Refits(0.81, 0.03), Refits(0.82, 0.02), Refits(0.08, 0.01), Refits(0.14, 0.01)),
-}  # fmt: skip
+SEEDS = _frame(
+    "dataset model correlation_mean correlation_std sign_agreement_mean sign_agreement_std gap_mean gap_std "
+    "delta_std_mean delta_std_std",
+    [
+        ("hh-rlhf", "ministral-3-14b", 0.87, 0.03, 0.79, 0.06, 0.13, 0.05, 0.17, 0.01),
+        ("hh-rlhf", "ministral-3-3b", 0.84, 0.03, 0.86, 0.02, 0.07, 0.01, 0.14, 0.01),
+        ("hh-rlhf", "qwen3-1.7b", 0.95, 0.02, 0.86, 0.04, 0.09, 0.01, 0.15, 0.01),
+        ("hh-rlhf", "qwen3-8b", 0.96, 0.02, 0.83, 0.05, 0.13, 0.01, 0.20, 0.01),
+        ("mmlu", "llama-3.2-3b", 0.98, 0.00, 0.91, 0.01, 0.13, 0.00, 0.17, 0.01),
+        ("medmcqa", "llama-3.2-1b", 0.81, 0.03, 0.82, 0.02, 0.08, 0.01, 0.14, 0.01),
+    ],
+)
 """Table 3, appendix F.3."""
 
-THRESHOLDS: Mapping[float, ThresholdReference] = {
-    0.01: ThresholdReference(0.083, 0.013, (0.203, 0.558, 0.646), 14),
-    0.05: ThresholdReference(0.083, 0.021, (0.125, 0.498, 0.625), 18),
-    0.10: ThresholdReference(0.092, 0.017, (0.266, 0.494, 0.593), 20),
-    0.15: ThresholdReference(0.111, 0.025, (0.243, 0.478, 0.559), 18),
-}
-"""Table 4, appendix F.4, by epsilon. The sizes contradict table 5b, so that they are no reference."""
+THRESHOLDS = _frame(
+    "epsilon smece_gap brier_gap share_quarter share_median share_three_quarters n n_pairs",
+    [
+        (0.01, 0.083, 0.013, 0.203, 0.558, 0.646, 14, N_PAIRS),
+        (0.05, 0.083, 0.021, 0.125, 0.498, 0.625, 18, N_PAIRS),
+        (0.10, 0.092, 0.017, 0.266, 0.494, 0.593, 20, N_PAIRS),
+        (0.15, 0.111, 0.025, 0.243, 0.478, 0.559, 18, N_PAIRS),
+    ],
+)
+"""Table 4, appendix F.4: pairs with a smECE gap over 0.06. The shares contradict table 5b: they are no reference."""
 
+_NONE = (None, None, None)
 _Cell = tuple[float, float, float] | None
 _GAPS: Mapping[str, tuple[_Cell, ...]] = {
     "qwen3-1.7b": ((0.083, 0.070, 0.098), (0.074, 0.048, 0.112), (0.013, 0.000, 0.038), (0.002, 0.000, 0.010)),
@@ -140,16 +109,16 @@ _SIZES: Mapping[str, tuple[_Cell, ...]] = {
 }
 
 
-def _by_pair(rows: Mapping[str, tuple[_Cell, ...]], unit: float) -> dict[PaperPair, Ranged | None]:
-    cells = {(dataset, model): rows[model][i] for i, dataset in enumerate(DATASETS) for model in MODELS}
-    return {pair: cell and Ranged(*(round(value * unit, 5) for value in cell)) for pair, cell in cells.items()}
-
-
-GAPS: Mapping[PaperPair, Ranged] = {pair: gap for pair, gap in _by_pair(_GAPS, 1.0).items() if gap is not None}
-"""Table 5a, appendix F.5: worst-slice smECE gap, clipped at 0 as far as its numbers show; all 48 pairs."""
-
-SIZES: Mapping[PaperPair, Ranged | None] = _by_pair(_SIZES, 0.01)
-"""Table 5b, appendix F.5: share of test rows in the worst slice; None where the paper has a dash."""
+GAPS = _frame(
+    "dataset model gap gap_low gap_high share_worst share_low share_high",
+    [
+        (dataset, model, *_GAPS[model][at], *(share and round(share / 100, 5) for share in _SIZES[model][at] or _NONE))
+        for at, dataset in enumerate(DATASETS)
+        for model in MODELS
+    ],
+)
+"""Table 5, appendix F.5: bootstrap means with 95 % intervals of the worst-slice smECE gap, clipped at 0 as far as its
+numbers show, and of the share of test rows in the worst slice, null where the paper has a dash; all 48 pairs."""
 
 N_LARGE_GAP = 18
 """Pairs with a gap of at least 0.06: section 5, "Validity"."""
@@ -208,9 +177,18 @@ def reproduced(row: Mapping[str, Any]) -> PaperPair | None:
     return pair if abs(row["n"] - papers) <= N_TOLERANCE * papers else None
 
 
+def beside(table: pl.DataFrame, pairs: pl.DataFrame, numbers: pl.DataFrame) -> pl.DataFrame:
+    """Set the paper's numbers, with ``_paper``, beside rows of pairs: null where a pair is not the paper's."""
+    known = [(row["pair"], *(reproduced(row) or (None, None))) for row in pairs.unique("pair", keep="first").to_dicts()]
+    of = pl.DataFrame(known, schema=["pair", "dataset", "model"], orient="row", strict=False)
+    cited = of.cast(pl.String).join(numbers, on=["dataset", "model"]).drop("dataset", "model")
+    cited = cited.rename({name: f"{name}_paper" for name in cited.columns if name != "pair"})
+    return table.join(cited, on="pair", how="left", maintain_order="left")
+
+
 LEFT_OPEN = frozenset([
     # names, and what else is measured
-    "pair", "dataset", "model", "family", "billions", "name", "outcome", "raw", "interpret",
+    "pair", "dataset", "model", "family", "billions", "name", "by", "outcome", "raw", "interpret",
     "audit.pairs",
     # the paper does not state them
     "seed", "score.seed", "audit.seeds", "score.dtype", "score.embeddings_dtype", "score.revision",

@@ -189,6 +189,8 @@ class StudyPlan(PairSettings):
         Options of scoring for every pair whose model is asked, e.g. device or limit; a pair's own come before.
     name : str, optional
         Of the study; "paper48" for the paper's pairs.
+    by : str, default "model"
+        What is compared, as sentences call it: the column that the plan was made by.
     """
 
     pairs: list[StudyPair] = Field(min_length=1)
@@ -197,6 +199,7 @@ class StudyPlan(PairSettings):
     audit: AuditPlan | None = None
     score: dict[str, Any] = Field(default_factory=dict)
     name: str | None = None
+    by: str = Field("model", min_length=1)
 
     def interpreted(self, pair: str) -> bool:
         """Whether the space of a pair is to be laid out."""

@@ -66,7 +66,7 @@ def plan_from(source: str | Path, by: str | None = None, *, keys: Mapping[str, A
         # a condition on all rows is joined to the pair's own
         if pair["where"] != reading["where"]:
             pair["where"] = f"({pair['where']}) and ({reading['where']})"
-    return given | {"pairs": pairs}
+    return given | ({"by": by} if by not in (None, MODEL) else {}) | {"pairs": pairs}
 
 
 def _of_folder(folder: Path, by: str | None) -> Iterator[dict[str, Any]]:

@@ -17,14 +17,12 @@ from miscal.base.files import disk_errors, locked, parents, resolve
 from miscal.base.threads import n_workers
 from miscal.base.workers import InProcess, Processes, Workers, WorkItem, choose_workers
 from miscal.discovery.summary_parts import Answer
-from miscal.study.folder import PLAN, StudyFolder
-from miscal.study.plan import KINDS, METHODS, OF_DATASETS, StudyCell, StudyPlan, cells_of, pairs_of_cell
+from miscal.study.folder import PLAN, StudyFolder, plan_content
+from miscal.study.plan import KINDS, OF_DATASETS, StudyCell, StudyPlan, cells_of, pairs_of_cell
 from miscal.study.plan_file import read_plan
-from miscal.study.tables import methods_of, read_tables, write_tables
+from miscal.study.tables import read_tables, write_tables
 from miscal.study.verdict import study_lines
-
-SUMMARY = "summary.json"
-"""What the pages leave beside them; its ``verdict`` is printed."""
+from miscal.study.vocabulary import vocabulary_of
 
 PAGES_EVERY = 300.0
 """Seconds between two drawings of the page while cells are computed, at least: drawing takes about ten."""
@@ -85,7 +83,7 @@ class StudyDone:
     page : Path
         ``index.html``.
     lines : tuple of str
-        Its three lines and a table of its pairs, to be printed; ``summary.json`` has the verdict in sentences.
+        Its three lines and a table of its pairs, to be printed; ``summary.json`` has the answers.
     n_computed, n_done, n_cells : int
         Cells computed by this call, finished in all, and of the plan.
     failures : tuple of Failure
@@ -292,12 +290,11 @@ class _Run:
 def draw_pages(out: Path, *, paper: bool = False) -> tuple[Path, tuple[str, ...]]:
     """Draw the pages of a study from its tables; return the path of the first, and what is printed."""
     # matplotlib comes after hours of computing, not before
-    from miscal.study.pages.write import write_pages
+    from miscal.study.pages.write import SUMMARY, write_pages
 
     page, tables = write_pages(out, paper=paper), read_tables(out)
-    answer = Answer.model_validate(json.loads((out / SUMMARY).read_text(encoding="utf-8"))["answer"])
-    methods = methods_of(tables["pairs"])
-    return page, study_lines(tables, methods[-1] if methods else METHODS[-1], answer)
+    answer = Answer(**json.loads((out / SUMMARY).read_text(encoding="utf-8"))["answer"])
+    return page, study_lines(tables, vocabulary_of(tables["pairs"], plan_content(out)["by"]), answer)
 
 
 def survey(

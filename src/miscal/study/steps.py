@@ -51,29 +51,6 @@ _DIGEST = 16
 """Bytes of a digest: two of a billion inputs are alike by accident in one study of 10^20."""
 
 
-@dataclass(frozen=True, eq=False)
-class AskedRows:
-    """What tells the questions of the rows of one pair.
-
-    Attributes
-    ----------
-    source : str or None
-        What the keys are of: the name of a column of ids, or a file whose rows they number.
-    key : (n,) str
-        Value of the column of ids, or number of the row in its file.
-    content : (n,) str, or None
-        Digest of the text or the embedding; None where inputs are columns of a table, of which equal ones are different
-        cases that happen to agree.
-    group : (n,) array, or None
-        Named group: its rows count as one question.
-    """
-
-    source: str | None
-    key: NDArray
-    content: NDArray | None
-    group: NDArray | None = None
-
-
 def digests(triples: Triples) -> list[str] | None:
     """Digest the text, or the embedding, of each row; None where inputs are columns of a table.
 
@@ -91,46 +68,44 @@ def digests(triples: Triples) -> list[str] | None:
     return [hashlib.blake2b(content, digest_size=_DIGEST).hexdigest() for content in contents]
 
 
-def same_questions(pairs: Sequence[AskedRows]) -> list[NDArray[np.int64]]:
+def same_questions(pairs: Sequence[pl.DataFrame], sources: Sequence[str | None]) -> list[NDArray[np.int64]]:
     """Give numbers to the questions of several pairs on one data set: for each pair (n,), from 0 without gaps over all.
 
-    Rows are of one question if they have equal keys, where all pairs take them from a column of one name or from the
-    rows of one file; else if their texts or embeddings are equal. The first way is taken that finds a partner in
-    another pair for a tenth of all rows. Where none does, every row is a question of its own. Rows of one named group
-    count as one question, whatever else they are, and so do the rows of other pairs that have their questions.
+    A row of each pair has a `key`, the value of a column of ids or its number in a file, which `sources` name; its
+    `content`, a digest of the text or the embedding, null where inputs are columns of a table, of which equal ones are
+    different cases that happen to agree; and its named `group`, null where there are none.
 
-    >>> one, other = (AskedRows("id", np.array(keys), None) for keys in (["a", "b"], ["b", "c"]))
-    >>> [numbers.tolist() for numbers in same_questions([one, other])]
+    Rows are of one question if they have equal keys, where all pairs take them from a column of one name or from the
+    rows of one file; else if their contents are equal. The first way is taken that finds a partner in another pair for
+    a tenth of all rows. Where none does, every row is a question of its own. Rows of one named group count as one
+    question, whatever else they are, and so do the rows of other pairs that have their questions.
+
+    >>> blank = {"content": pl.Series([None] * 2, dtype=pl.String), "group": pl.Series([None] * 2, dtype=pl.String)}
+    >>> one, other = (pl.DataFrame({"key": keys} | blank) for keys in (["a", "b"], ["b", "c"]))
+    >>> [numbers.tolist() for numbers in same_questions([one, other], ["id", "id"])]
     [[0, 1], [1, 2]]
     """
-    lengths = [len(one.key) for one in pairs]
-    pair = np.repeat(np.arange(len(pairs)), lengths)
-    ways = []
-    if pairs[0].source is not None and len({one.source for one in pairs}) == 1:
-        ways.append([one.key for one in pairs])
-    if all(one.content is not None for one in pairs):
-        ways.append([one.content for one in pairs])
-    believed = (found for found in map(_numbers, ways) if _shared(found, pair) >= LEAST)
-    number = next(believed, np.arange(len(pair)))
-    if any(one.group is not None for one in pairs):
-        named = _numbers([one.group for one in pairs if one.group is not None])
+    rows = pl.concat(one.select(pl.lit(at).alias("pair"), "key", "content", "group") for at, one in enumerate(pairs))
+    one_source = sources[0] is not None and len(set(sources)) == 1
+    number = np.arange(rows.height)
+    for way, known in (("key", one_source), ("content", not rows["content"].null_count())):
+        shared = (pl.col("pair").n_unique().over(way) > 1).mean()
+        if known and rows.select(shared).item() >= LEAST:
+            number = _numbers(rows[way])
+            break
+    named = rows["group"].is_not_null().to_numpy()
+    if named.any():
+        groups = _numbers(rows["group"].drop_nulls())
         # where none are named, each row has a group of its own
-        group = int(named.max()) + 1 + np.arange(len(pair))
-        group[np.repeat([one.group is not None for one in pairs], lengths)] = named
+        group = int(groups.max()) + 1 + np.arange(rows.height)
+        group[named] = groups
         number = linked(number, group)[number]
-    return np.split(number, np.cumsum(lengths)[:-1])
+    return np.split(number, np.cumsum([one.height for one in pairs])[:-1])
 
 
-def _numbers(parts: Sequence[NDArray]) -> NDArray[np.int64]:
-    """Give equal values of all parts one number, from 0."""
-    values = pl.concat([pl.Series(part.astype(str)) for part in parts])
+def _numbers(values: pl.Series) -> NDArray[np.int64]:
+    """Give equal values one number, from 0."""
     return values.rank("dense").to_numpy().astype(np.int64) - 1
-
-
-def _shared(number: NDArray[np.int64], pair: NDArray[np.int64]) -> float:
-    """Share of the rows whose question another pair has, too."""
-    both = np.unique(np.column_stack([number, pair]), axis=0)
-    return float(np.mean(np.bincount(both[:, 0])[number] > 1))
 
 
 # --- the split ----------------------------------------------------------------------------------------------------
@@ -365,17 +340,12 @@ def together(job: CellJob) -> CellResult:
         p for p in pairs_of_cell(job.plan, job.cell) if folder.is_done(name_of("discover", p.pair, method=method))
     ]
     # embeddings of many models would not fit into memory: what is measured of each pair is taken before the next
-    questions = same_questions([_asked(folder, pair) for pair in fitted])
+    keys = [own_parquet(folder.keys(pair.pair)) for pair in fitted]
+    sources = [folder.load(name_of("read", pair.pair))["facts"]["keys"] for pair in fitted]
+    questions = same_questions(keys, sources)
     models = [model_rows(pair_result(job, pair), own) for pair, own in zip(fitted, questions, strict=True)]
     ways = (*TOGETHER, *COMPARING) if len(models) > 1 else TOGETHER
     return CellResult(_gathered(way(models) for way in ways), {"pairs": [pair.pair for pair in fitted]})
-
-
-def _asked(folder: StudyFolder, pair: StudyPair) -> AskedRows:
-    """Read what tells apart the questions of a pair."""
-    table = own_parquet(folder.keys(pair.pair))
-    content, group = (None if table[name].null_count() else table[name].to_numpy() for name in ("content", "group"))
-    return AskedRows(folder.load(name_of("read", pair.pair))["facts"]["keys"], table["key"].to_numpy(), content, group)
 
 
 STEPS: dict[str, Callable[[CellJob], CellResult]] = {

@@ -6,7 +6,7 @@ Figures, pages and verdicts are made from nothing else.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -157,12 +157,6 @@ def methods_of(table: pl.DataFrame) -> list[str]:
     """
     held = set(table["method"].to_list())
     return [method for method in METHODS if method in held]
-
-
-def by_method(table: pl.DataFrame, geometry: str | None = None) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Yield each method that a table holds, the paper's first, with its rows, of one geometry where one is named."""
-    for method in methods_of(table):
-        yield method, of_method(table, method, geometry)
 
 
 def of_method(table: pl.DataFrame, method: str, geometry: str | None = None) -> pl.DataFrame:

@@ -15,7 +15,7 @@ from miscal.study.aggregates import (
     improvements,
     null_numbers,
     pearson,
-    raw_against_learned,
+    raw_beside_learned,
     seed_numbers,
     size_trends,
     spearman,
@@ -88,14 +88,14 @@ def test_raw_and_learned_gaps_are_paired():
     rows = pair_rows()
     # a pair whose raw inputs were not measured is left out
     rows = [row for row in rows if (row["pair"], row["geometry"]) != ("hh-m0", "raw")]
-    found = raw_against_learned(table("pairs", rows))
+    found = raw_beside_learned(table("pairs", rows))
     learned = {row["pair"]: row["gap_clipped"] for row in of(rows, "paper")}
     raw = {row["pair"]: row["gap_clipped"] for row in of(rows, "paper", "raw")}
     assert found.height == len(raw) == 11
     assert {row["pair"]: row["difference"] for row in found.iter_rows(named=True)} == pytest.approx(
         {pair: learned[pair] - raw[pair] for pair in raw}
     )
-    assert {row["pair"]: (row["raw"], row["learned"]) for row in found.iter_rows(named=True)} == {
+    assert {row["pair"]: (row["gap_clipped_raw"], row["gap_clipped"]) for row in found.iter_rows(named=True)} == {
         pair: (raw[pair], learned[pair]) for pair in raw
     }
 
@@ -300,7 +300,7 @@ def test_tables_without_rows_give_numbers_without_values():
     empty = {name: table(name, []) for name in TABLES}
     [gaps] = verdict(empty["pairs"], "paper").to_dicts()
     assert [gaps[name] for name in ("n_pairs", "n_gap_large", "mean_gap", "mean_share_worst")] == [0, 0, None, None]
-    assert raw_against_learned(empty["pairs"]).is_empty()
+    assert raw_beside_learned(empty["pairs"]).is_empty()
     assert heterogeneity_gain(empty["pairs"], empty["corrections"], "paper")[1].value is None
     assert threshold_correlations(empty["thresholds"], "paper")["smece_gaps"][1].n == 0
     frames = [

@@ -4,8 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from miscal.study.aggregates import forgetting, forgetting_sentence
-from miscal.study.tables import frame
+from miscal.study.aggregates import forgetting
 
 
 def rows_of(pair, values, *, null=0.5, std=0.01, p=0.001, method="auto"):
@@ -36,10 +35,7 @@ def test_each_way_a_pair_can_go_is_counted():
         set(found.filter(pl.col(way), of=of)["pair"]) for of, way in (("category", "falls"), ("outcome", "rises"))
     )
     assert (forgets, keeps) == ({"both", "forgets", "chance"}, {"both", "keeps"})
-    said = forgetting_sentence(found)
-    assert "in 3 of 6 interpreted pairs, and their outcome more often in 2; both hold in 1." in said
     assert found.filter(pair="bare").select("of", "rises").rows() == [("sign", True)]
-    assert "both hold in 0" in forgetting_sentence(forgetting(table, "paper"))
 
 
 def test_the_first_column_is_compared_above_chance():
@@ -55,7 +51,3 @@ def test_a_change_counts_beyond_two_standard_deviations_of_both(change, rises):
     moved = 0.5 + change * 2 * np.sqrt(2 * 0.01**2)
     [outcome] = forgetting(pl.DataFrame(rows_of("p", {"outcome": (0.5, moved)}, null=0.1)), "auto").to_dicts()
     assert (outcome["rises"], outcome["falls"]) == (rises, False)
-
-
-def test_empty_tables_say_that_nothing_is_known():
-    assert "nothing is known" in forgetting_sentence(forgetting(frame("purity", []), "auto"))

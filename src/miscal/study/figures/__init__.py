@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from matplotlib.figure import Figure
 
@@ -11,8 +11,7 @@ from miscal.study.figures import plots
 from miscal.study.tables import Tables
 
 
-@dataclass(frozen=True)
-class StudyFigure:
+class StudyFigure(NamedTuple):
     """One figure of a study, drawn from its tables alone.
 
     Attributes
@@ -20,8 +19,8 @@ class StudyFigure:
     name : str
         Id of its section on the page; its files begin with it.
     title : str
-        What it shows, as a heading; like `lesson` it may name words of a study in braces, which
-        :meth:`miscal.study.vocabulary.StudyVocabulary.fill` puts in.
+        What it shows, as a heading; like `lesson` it may name words of a study in braces
+        (:data:`miscal.study.vocabulary.Words`).
     place : str
         Where the paper shows the like, such as ``"figures 5a and 13"``; empty where the paper has none.
     draw : callable
@@ -60,7 +59,7 @@ FIGURES: tuple[StudyFigure, ...] = (
         "study has it, otherwise the one with the largest gap, which was chosen after looking.",
     ),
     StudyFigure(
-        "improvements", "What a correction takes off, and where", "figure 6", plots.improvement_bars,
+        "improvements", "What a correction takes off, and where", "figure 6", plots.improvements,
         "A bar above 0 means that the correction lowers the calibration error (smECE) on that part of the rows; below "
         "0 it does harm. Bars are means over models, lines one standard deviation. Under each part, which the field "
         "cuts, stands how many of the data set's pairs have it with enough rows.",

@@ -5,7 +5,8 @@ Each takes the tables and yields figures with their names; without the rows that
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import wraps
 
 import numpy as np
 import polars as pl
@@ -18,7 +19,7 @@ from miscal.base.arrays import counted
 from miscal.report.formatting import percent
 from miscal.report.legend import PROJECTIONS
 from miscal.report.texts import clean
-from miscal.study.aggregates import heterogeneity_gain, improvements, raw_against_learned
+from miscal.study import aggregates
 from miscal.study.drawing import (
     INK,
     MUTED,
@@ -28,18 +29,30 @@ from miscal.study.drawing import (
     UNDER,
     field_bar,
     field_points,
-    legend_below,
     panel_figure,
     panels,
     reliability_diagram,
     soft_grid,
     zero,
 )
-from miscal.study.paper_numbers import DATASETS, EXAMPLE, GAPS, reproduced
-from miscal.study.tables import LEARNED, RAW, REGIONS, Tables, by_method, methods_of, of_method
-from miscal.study.vocabulary import StudyVocabulary, vocabulary_of
+from miscal.study.paper_numbers import DATASETS, EXAMPLE, GAPS, beside, reproduced
+from miscal.study.tables import LEARNED, RAW, REGIONS, Tables, methods_of, of_method
+from miscal.study.vocabulary import Words, vocabulary_of
 
 Drawn = Iterator[tuple[str, Figure]]
+
+
+def of_each_method(draw: Callable[[Tables, str], Drawn]) -> Callable[[Tables], Drawn]:
+    """Draw for each method; a figure is called by what draws it, the method, and what it yields."""
+
+    @wraps(draw)
+    def every(tables: Tables) -> Drawn:
+        for method in methods_of(tables["pairs"]):
+            for ending, figure in draw(tables, method):
+                yield f"{draw.__name__.replace('_', '-')}-{method}{ending}", figure
+
+    return every
+
 
 CATEGORIES = tuple(OKABE_ITO[i] for i in (2, 4, 1, 6, 5, 7))
 """Colours of families and categories: not those that stand for over- and under-confident."""
@@ -101,7 +114,7 @@ _OF_METHOD = {"paper": ("o", 0.16), "auto": ("s", -0.16)}
 
 def gaps(tables: Tables) -> Drawn:
     """Draw the worst-slice gap of each pair with its interval, by both methods: a panel a data set, a line a model."""
-    pairs = tables["pairs"].filter(geometry=LEARNED)
+    pairs = beside(tables["pairs"].filter(geometry=LEARNED), tables["pairs"], GAPS)
     models = pairs.unique("model").sort("family", "billions", "model", nulls_last=True)["model"].to_list()
     titles, one, words = dataset_titles(pairs), len(methods_of(pairs)) == 1, vocabulary_of(pairs)
 
@@ -111,8 +124,8 @@ def gaps(tables: Tables) -> Drawn:
         for row in pairs.filter(dataset=dataset).iter_rows(named=True):
             line, (mark, above) = models.index(row["model"]), _OF_METHOD[row["method"]]
             place = line - (0.0 if one else above)
-            if known := reproduced(row):
-                axes.plot(GAPS[known].mean, line, "D", mfc="none", mec=MUTED, ms=5, mew=1, label="published (table 5a)")
+            if row["gap_paper"] is not None:
+                axes.plot(row["gap_paper"], line, "D", mfc="none", mec=MUTED, ms=5, mew=1, label="published (table 5a)")
             if row["gap"] is None:
                 axes.plot(0.0, place, "|", color=MUTED, ms=6, label="no slice has enough rows")
                 continue
@@ -123,7 +136,7 @@ def gaps(tables: Tables) -> Drawn:
             fill = colour if low is not None and low > 0 else "white"
             axes.plot(row["gap"], place, mark, color=colour, mfc=fill, ms=4.5)
             # the key shows them filled, whichever comes first
-            label = f"{row['method']}: worst slice {words.regime(row['worst'])}"
+            label = f"{row['method']}: worst slice {words[row['worst']]}"
             axes.plot([], [], mark, color=colour, ms=4.5, label=label)
         axes.set_xlabel("smECE gap")
         axes.set_yticks(range(len(models)), [fitting(name, 24) for name in models])
@@ -139,23 +152,24 @@ def gaps(tables: Tables) -> Drawn:
 # --- a point for each pair ----------------------------------------------------------------------------------------
 
 
-def fields(tables: Tables) -> Drawn:
+@of_each_method
+def fields(tables: Tables, method: str) -> Drawn:
     """Draw mean against standard deviation of the field, a point a pair; a second figure writes sizes."""
-    for method, table in by_method(tables["pairs"], LEARNED):
-        pairs = table.drop_nulls(["delta_mean", "delta_std"])
-        if pairs.height:
-            yield f"fields-{method}", _fields({"": pairs}, width=6.4, height=3.8)
-            if pairs["billions"].count():
-                yield f"fields-{method}-sizes", _fields({"": pairs}, width=8.2, height=5.4, labelled=True)
+    pairs = of_method(tables["pairs"], method, LEARNED).drop_nulls(["delta_mean", "delta_std"])
+    if pairs.height:
+        yield "", _fields({"": pairs}, width=6.4, height=3.8)
+        if pairs["billions"].count():
+            yield "-sizes", _fields({"": pairs}, width=8.2, height=5.4, labelled=True)
 
 
-def raw_fields(tables: Tables) -> Drawn:
+@of_each_method
+def raw_fields(tables: Tables, method: str) -> Drawn:
     """Draw the same by the raw inputs and by the learned geometry, on the same axes."""
-    for method, table in by_method(tables["pairs"].drop_nulls(["delta_mean", "delta_std"])):
-        both = table.filter(pl.col("geometry").n_unique().over("pair") == 2)
-        if both.height:
-            shown = {"raw inputs": both.filter(geometry=RAW), "learned geometry": both.filter(geometry=LEARNED)}
-            yield f"raw-fields-{method}", _fields(shown, width=4.2, height=3.5)
+    known = of_method(tables["pairs"], method).drop_nulls(["delta_mean", "delta_std"])
+    both = known.filter(pl.col("geometry").n_unique().over("pair") == 2)
+    if both.height:
+        shown = {"raw inputs": both.filter(geometry=RAW), "learned geometry": both.filter(geometry=LEARNED)}
+        yield "", _fields(shown, width=4.2, height=3.5)
 
 
 def _fields(shown: Mapping[str, pl.DataFrame], *, width: float, height: float, labelled: bool = False) -> Figure:
@@ -166,7 +180,7 @@ def _fields(shown: Mapping[str, pl.DataFrame], *, width: float, height: float, l
         zero(axes, vertical=True)
         _points(axes, own, "delta_mean", "delta_std", pairs, labelled=labelled)
         axes.set_title(title)
-        axes.set_xlabel(f"mean of the field\n({words.over} \u2190 0 \u2192 {words.under})", color=MUTED)
+        axes.set_xlabel(f"mean of the field\n({words['over']} \u2190 0 \u2192 {words['under']})", color=MUTED)
     # a point alone would stand at an arbitrary place
     wide = max(0.05, 1.15 * max(abs(value) for value in pairs["delta_mean"].to_list()))
     high = max(0.05, 1.12 * max(pairs["delta_std"].to_list()))
@@ -175,23 +189,23 @@ def _fields(shown: Mapping[str, pl.DataFrame], *, width: float, height: float, l
     return figure
 
 
-def gains(tables: Tables) -> Drawn:
+@of_each_method
+def gains(tables: Tables, method: str) -> Drawn:
     """Draw what a local correction gains over isotonic regression against the field's spread; a point a pair."""
-    for method in methods_of(tables["pairs"]):
-        points, rho = heterogeneity_gain(tables["pairs"], tables["corrections"], method)
-        if points.is_empty():
-            continue
-        figure, [[axes]] = panels(1, 1, width=6.4, height=3.7)
-        zero(axes)
-        _points(axes, points, "delta_std", "gain", points)
-        axes.set_xlabel("standard deviation of the field")
-        axes.set_ylabel("smECE(isotonic) \u2212 smECE(local)")
-        axes.set_xlim(0.0, 1.1 * max(0.05, *points["delta_std"].to_list()))
-        pairs = counted(rho.n, "pair")
-        few = f"{pairs}: too few for a rank correlation"
-        axes.set_title(few if rho.value is None else f"Spearman {rho.text}, {pairs}")
-        _keys(figure, points)
-        yield f"gains-{method}", figure
+    points, rho = aggregates.heterogeneity_gain(tables["pairs"], tables["corrections"], method)
+    if points.is_empty():
+        return
+    figure, [[axes]] = panels(1, 1, width=6.4, height=3.7)
+    zero(axes)
+    _points(axes, points, "delta_std", "gain", points)
+    axes.set_xlabel("standard deviation of the field")
+    axes.set_ylabel("smECE(isotonic) \u2212 smECE(local)")
+    axes.set_xlim(0.0, 1.1 * max(0.05, *points["delta_std"].to_list()))
+    pairs = counted(rho.n, "pair")
+    few = f"{pairs}: too few for a rank correlation"
+    axes.set_title(few if rho.value is None else f"Spearman {rho.text}, {pairs}")
+    _keys(figure, points)
+    yield "", figure
 
 
 def _marks(pairs: pl.DataFrame) -> dict[str, str]:
@@ -225,71 +239,68 @@ _BARS = {
     "miscal": ("local correction", OKABE_ITO[2]),
 }
 _WIDE = 0.26
+_GAPS = {
+    "gap_clipped_raw": ("raw inputs", MUTED),
+    "gap_clipped": ("learned geometry", OKABE_ITO[2]),
+    "difference": ("learned \u2212 raw", OKABE_ITO[4]),
+}
 _BINS = 17
 """An odd number, so that small differences of either sign share the bin in the middle."""
 
 
-def improvement_bars(tables: Tables) -> Drawn:
+@of_each_method
+def improvements(tables: Tables, method: str) -> Drawn:
     """Draw what each correction takes off the calibration error: a panel a data set, three bars a region."""
-    for method in methods_of(tables["corrections"]):
-        every = improvements(tables["corrections"], tables["pairs"], method)
-        every = every.filter(pl.col("calibrator").is_in(list(_BARS)))
+    every = aggregates.improvements(tables["corrections"], tables["pairs"], method)
+    every = every.filter(pl.col("calibrator").is_in(list(_BARS)))
 
-        def draw(axes: Axes, dataset: str, every: pl.DataFrame = every) -> None:
-            table = every.filter(dataset=dataset)
-            soft_grid(axes, "y")
-            zero(axes)
-            for shift, (calibrator, (label, colour)) in enumerate(_BARS.items(), start=-1):
-                rows = table.filter(calibrator=calibrator)
-                places = [REGIONS.index(region) + shift * _WIDE for region in rows["region"].to_list()]
-                axes.bar(places, rows["mean"].to_list(), _WIDE, color=colour, label=label)
-                spread = rows["std"].fill_null(0.0).to_list()
-                axes.errorbar(places, rows["mean"].to_list(), spread, fmt="none", ecolor=INK, elinewidth=0.8, capsize=0)
-            counts, n = dict(table.select("region", "n_pairs").iter_rows()), table["n_all"].max()
-            axes.set_xticks(range(4), [f"{region}\n{counts.get(region, 0)} of {n}" for region in REGIONS])
-            axes.set_xlim(-0.6, 3.6)
-            axes.tick_params(axis="x", length=0)
+    def draw(axes: Axes, dataset: str) -> None:
+        table = every.filter(dataset=dataset)
+        soft_grid(axes, "y")
+        zero(axes)
+        for shift, (calibrator, (label, colour)) in enumerate(_BARS.items(), start=-1):
+            rows = table.filter(calibrator=calibrator)
+            places = [REGIONS.index(region) + shift * _WIDE for region in rows["region"].to_list()]
+            axes.bar(places, rows["mean"].to_list(), _WIDE, color=colour, label=label)
+            spread = rows["std"].fill_null(0.0).to_list()
+            axes.errorbar(places, rows["mean"].to_list(), spread, fmt="none", ecolor=INK, elinewidth=0.8, capsize=0)
+        counts, n = dict(table.select("region", "n_pairs").iter_rows()), table["n_all"].max()
+        axes.set_xticks(range(4), [f"{region}\n{counts.get(region, 0)} of {n}" for region in REGIONS])
+        axes.set_xlim(-0.6, 3.6)
+        axes.tick_params(axis="x", length=0)
 
-        if titles := dataset_titles(every):
-            left, width = {"ylabel": "smECE taken off"}, 2.7 if len(titles) > 1 else 4.4
-            yield f"improvements-{method}", panel_figure(titles, draw, width=width, height=2.9, left=left, sharey=True)
+    if titles := dataset_titles(every):
+        left, width = {"ylabel": "smECE taken off"}, 2.7 if len(titles) > 1 else 4.4
+        yield "", panel_figure(titles, draw, width=width, height=2.9, left=left, sharey=True)
 
 
-def raw_gaps(tables: Tables) -> Drawn:
+@of_each_method
+def raw_gaps(tables: Tables, method: str) -> Drawn:
     """Draw histograms of gaps by raw inputs, by the learned geometry, and of their differences."""
-    shown = (
-        ("raw", "raw inputs", MUTED),
-        ("learned", "learned geometry", OKABE_ITO[2]),
-        ("difference", "learned \u2212 raw", OKABE_ITO[4]),
-    )
-    for method in methods_of(tables["pairs"]):
-        found = raw_against_learned(tables["pairs"], method)
-        if found.is_empty():
-            continue
-        figure, grid = panels(1, 3, width=3.4, height=2.7, sharey=True)
-        highest = max(0.02, float(found.select("raw", "learned").to_numpy().max()))
-        for axes, (column, title, colour) in zip(grid[0], shown, strict=True):
-            signed = column == "difference"
-            _histogram(axes, found[column].to_numpy(), highest, colour, signed=signed)
-            axes.set_title(f"{title}: above 0 in {percent((found[column] > 0).mean(), 0)} of {found.height}")
-            axes.set_xlabel("difference of these gaps" if signed else "smECE gap, negative ones as 0")
-        grid[0, 0].set_ylabel("pairs")
-        legend_below(figure, grid[0][:1])
-        yield f"raw-gaps-{method}", figure
+    found = aggregates.raw_beside_learned(tables["pairs"], method)
+    if found.is_empty():
+        return
+    highest = max(0.02, float(found.select("gap_clipped_raw", "gap_clipped").to_numpy().max()))
 
+    def draw(axes: Axes, column: str) -> None:
+        signed, colour, values = column == "difference", _GAPS[column][1], found[column].to_numpy()
+        soft_grid(axes, "y")
+        zero(axes, vertical=True)
+        edges = np.linspace(-highest if signed else 0.0, highest, _BINS + 1)
+        counts, _ = np.histogram(values[values != 0.0], edges)
+        wide, below = float(edges[1] - edges[0]), int(counts[_BINS // 2]) if signed else 0
+        axes.bar(edges[:-1], counts, wide, align="edge", color=colour, edgecolor="white", linewidth=0.5)
+        axes.bar(0.0 if signed else -wide / 2, int((values == 0.0).sum()), wide, below, color="white", edgecolor=colour,
+                 hatch="////", linewidth=0.8, label=None if signed else "exactly 0")  # fmt: skip
+        axes.set_xlim(-highest if signed else -wide, highest)
+        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.set_xlabel("difference of these gaps" if signed else "smECE gap, negative ones as 0")
 
-def _histogram(axes: Axes, values: np.ndarray, highest: float, colour: str, *, signed: bool) -> None:
-    soft_grid(axes, "y")
-    zero(axes, vertical=True)
-    edges = np.linspace(-highest if signed else 0.0, highest, _BINS + 1)
-    counts, _ = np.histogram(values[values != 0.0], edges)
-    wide = float(edges[1] - edges[0])
-    axes.bar(edges[:-1], counts, wide, align="edge", color=colour, edgecolor="white", linewidth=0.5)
-    below = int(counts[_BINS // 2]) if signed else 0
-    axes.bar(0.0 if signed else -wide / 2, int((values == 0.0).sum()), wide, below, color="white", edgecolor=colour,
-             hatch="////", linewidth=0.8, label="exactly 0")  # fmt: skip
-    axes.set_xlim(-highest if signed else -wide, highest)
-    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    titles = {
+        column: f"{title}: above 0 in {percent((found[column] > 0).mean(), 0)} of {found.height}"
+        for column, (title, _) in _GAPS.items()
+    }
+    yield "", panel_figure(titles, draw, width=3.4, height=2.7, left={"ylabel": "pairs"}, sharey=True)
 
 
 # --- lines --------------------------------------------------------------------------------------------------------
@@ -297,9 +308,10 @@ def _histogram(axes: Axes, values: np.ndarray, highest: float, colour: str, *, s
 
 def proxies(tables: Tables) -> Drawn:
     """Draw the validation proxy over epochs, on the data and under a null: a panel a pair, a line a refit."""
-    curves = tables["proxy_curves"].sort("draw", "epoch", maintain_order=True)
     first = pl.col("proxy").first().over("pair", "null", "draw")
-    curves = curves.with_columns(change=pl.col("proxy") - first)
+    curves = tables["proxy_curves"].sort("draw", "epoch", maintain_order=True).with_columns(
+        change=pl.col("proxy") - first
+    )  # fmt: skip
     for null in tables["proxy_curves"]["null"].unique(maintain_order=True):
 
         def draw(axes: Axes, pair: str, null: str = null) -> None:
@@ -321,38 +333,38 @@ def proxies(tables: Tables) -> Drawn:
         yield f"proxies-{null}", panel_figure(names, draw, columns=3, width=3.4, height=2.5, fontsize=8.5, left=left)
 
 
-def sizes(tables: Tables) -> Drawn:
+@of_each_method
+def sizes(tables: Tables, method: str) -> Drawn:
     """Draw the standard deviation of the field against the size of the model: a panel a data set, a line a family."""
-    for method, table in by_method(tables["pairs"], LEARNED):
-        every = table.drop_nulls(["billions", "delta_std"])
+    every = of_method(tables["pairs"], method, LEARNED).drop_nulls(["billions", "delta_std"])
 
-        def draw(axes: Axes, dataset: str, every: pl.DataFrame = every) -> None:
-            pairs = every.filter(dataset=dataset)
-            axes.set_xscale("log")
-            soft_grid(axes)
-            for family, colour in families_in(every).items():
-                rows = pairs.filter(pl.col("family").eq_missing(family)).sort("billions")
-                # models that share no family are no line
-                style = "o-" if family else "o"
-                if rows.height:
-                    axes.plot(rows["billions"], rows["delta_std"], style, color=colour, ms=5, lw=1.3,
-                              label=fitting(family or "no family"))  # fmt: skip
-            ticks = sorted(set(pairs["billions"].to_list()))
-            axes.set_xlim(ticks[0] / 1.4, ticks[-1] * 1.4)
-            # what would be printed over the value before it is left out
-            shown, span = ticks[:1], max(1.6, (ticks[-1] / ticks[0]) ** 0.17)
-            for value in ticks[1:]:
-                if value >= shown[-1] * span:
-                    shown.append(value)
-            axes.set_xticks(shown)
-            axes.xaxis.set_minor_locator(NullLocator())
-            axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: size_text(float(value))))
-            axes.tick_params(axis="x", labelsize=7.5)
-            axes.set_xlabel("parameters")
+    def draw(axes: Axes, dataset: str) -> None:
+        pairs = every.filter(dataset=dataset)
+        axes.set_xscale("log")
+        soft_grid(axes)
+        for family, colour in families_in(every).items():
+            rows = pairs.filter(pl.col("family").eq_missing(family)).sort("billions")
+            # models that share no family are no line
+            style = "o-" if family else "o"
+            if rows.height:
+                axes.plot(rows["billions"], rows["delta_std"], style, color=colour, ms=5, lw=1.3,
+                          label=fitting(family or "no family"))  # fmt: skip
+        ticks = sorted(set(pairs["billions"].to_list()))
+        axes.set_xlim(ticks[0] / 1.4, ticks[-1] * 1.4)
+        # what would be printed over the value before it is left out
+        shown, span = ticks[:1], max(1.6, (ticks[-1] / ticks[0]) ** 0.17)
+        for value in ticks[1:]:
+            if value >= shown[-1] * span:
+                shown.append(value)
+        axes.set_xticks(shown)
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: size_text(float(value))))
+        axes.tick_params(axis="x", labelsize=7.5)
+        axes.set_xlabel("parameters")
 
-        if titles := dataset_titles(every):
-            left = {"ylabel": "std of the field", "ylim": (0.0, 1.1 * max(0.05, *every["delta_std"].to_list()))}
-            yield f"sizes-{method}", panel_figure(titles, draw, width=2.6, height=2.7, left=left, sharey=True)
+    if titles := dataset_titles(every):
+        left = {"ylabel": "std of the field", "ylim": (0.0, 1.1 * max(0.05, *every["delta_std"].to_list()))}
+        yield "", panel_figure(titles, draw, width=2.6, height=2.7, left=left, sharey=True)
 
 
 # --- reliability --------------------------------------------------------------------------------------------------
@@ -377,18 +389,18 @@ def example(tables: Tables) -> Drawn:
             yield f"example-{place + 1}", figure
 
 
-def _example(curves: pl.DataFrame, regions: pl.DataFrame, column: str | None, words: StudyVocabulary) -> Figure:
+def _example(curves: pl.DataFrame, regions: pl.DataFrame, column: str | None, words: Words) -> Figure:
     values = regions.filter(column=column).sort("n", descending=True)["value"].to_list()[:3] if column else []
     named = {(column, value): f"{fitting(str(column), 12)} = {fitting(value, 14)}" for value in values}
     shown = {("regime", "all"): ("all rows", INK)} | {part: (name, OKABE_ITO[2]) for part, name in named.items()}
-    shown |= {("regime", "over"): (words.over, OVER), ("regime", "under"): (words.under, UNDER)}
+    shown |= {("regime", "over"): (words["over"], OVER), ("regime", "under"): (words["under"], UNDER)}
 
     def draw(axes: Axes, part: tuple[str, str]) -> None:
         own, region = (table.filter(column=part[0], value=part[1]) for table in (curves, regions))
         title, colour = shown[part]
         known = {name: own.sort("bin")[name].to_numpy() for name in ("confidence", "accuracy", "low", "high")}
         reliability_diagram(axes, known if own.height else None, colour)
-        axes.set(xticks=(0, 0.5, 1), yticks=(0, 0.5, 1), xlabel=words.probability)
+        axes.set(xticks=(0, 0.5, 1), yticks=(0, 0.5, 1), xlabel=words["probability"])
         if not own.height:
             axes.text(0.5, 0.5, "too few rows", ha="center", color=MUTED)
         for row in region.head(1).iter_rows(named=True):
@@ -398,21 +410,22 @@ def _example(curves: pl.DataFrame, regions: pl.DataFrame, column: str | None, wo
 
     return panel_figure(
         dict.fromkeys(shown, ""), draw, columns=len(shown), width=_WIDEST / max(len(shown), 4), height=3.0,
-        legend=False, left={"ylabel": words.rate}, sharex=True, sharey=True,
+        legend=False, left={"ylabel": words["rate"]}, sharex=True, sharey=True,
     )  # fmt: skip
 
 
 # --- rows in a space ----------------------------------------------------------------------------------------------
 
 
-def layouts(tables: Tables) -> Drawn:
+@of_each_method
+def layouts(tables: Tables, method: str) -> Drawn:
     """Draw raw inputs and learned space side by side, coloured by category and by field, of each interpreted pair."""
-    for method, own in by_method(tables["layouts"]):
-        for place, ((pair,), rows) in enumerate(own.group_by("pair", maintain_order=True)):
-            yield f"layouts-{method}-{place + 1}", _layout(rows, vocabulary_of(tables["pairs"].filter(pair=pair)))
+    own = of_method(tables["layouts"], method)
+    for place, ((pair,), rows) in enumerate(own.group_by("pair", maintain_order=True)):
+        yield f"-{place + 1}", _layout(rows, vocabulary_of(tables["pairs"].filter(pair=pair)))
 
 
-def _layout(rows: pl.DataFrame, words: StudyVocabulary) -> Figure:
+def _layout(rows: pl.DataFrame, words: Words) -> Figure:
     figure, grid = panels(2, 2, width=3.7, height=3.3)
     limit = max(0.1, float(np.quantile(rows["delta"].abs().to_numpy(), 0.98)))
     colours = colours_of(rows["category"])
@@ -438,7 +451,7 @@ def _layout(rows: pl.DataFrame, words: StudyVocabulary) -> Figure:
         names = ["other" if name is None else fitting(name, 24) for name in colours]
         where = {"loc": "center right", "bbox_to_anchor": (0.0, 0.5)}
         grid[0, 0].legend(marks, names, fontsize=7, handletextpad=0.1, **where)
-    field_bar(figure, drawn, grid[1], words.over, words.under, shrink=0.8)
+    field_bar(figure, drawn, grid[1], words["over"], words["under"], shrink=0.8)
     first = rows.row(0, named=True)
     figure.suptitle(f"{fitting(first['model'])} on {fitting(first['dataset'])}", fontsize=9.5, x=0.01, ha="left")
     return figure

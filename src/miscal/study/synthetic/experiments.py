@@ -6,7 +6,7 @@ Settings are what the paper states, and our grid, unless given otherwise.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from miscal.base.errors import InputError
@@ -208,67 +208,23 @@ class ExperimentCell(NamedTuple):
         """
         return "@".join(map(str, self))
 
-    @property
-    def capacity(self) -> str | None:
-        """Layers and width of a residual regression; None for the other methods."""
-        return self.method.removeprefix(RESREG) if self.method.startswith(RESREG) else None
+
+Record = dict[str, Any]
+"""What a finished cell leaves: its own columns, and of test rows unless said otherwise:
+
+`r`, Pearson correlation of the estimated with the true field, None where the estimate is constant, and `rmse`;
+`seconds` spent on it, times the processes at work, and `cpu`, processor seconds, None where several were at work;
+`candidates`, what was chosen from: name or (sigma, lambda), proxy or log loss, r, `chosen`; `facts`, further numbers;
+`rows`, columns of the test rows, for the figures.
+"""
+
+KEYS = (*ExperimentCell._fields, "r", "rmse", "seconds", "cpu", "candidates", "facts", "rows")
+"""Keys of a record."""
 
 
-@dataclass(frozen=True)
-class Record:
-    """What a finished cell leaves; every number is of test rows unless said otherwise.
-
-    Attributes
-    ----------
-    cell : ExperimentCell
-    r, rmse : float
-        Pearson correlation (None where the estimate is constant) and error of the estimated against the true field.
-    seconds, cpu : float
-        Spent on it, times the processes at work; and processor seconds, None where several processes were at work.
-    candidates : list of dict
-        What was chosen from: name or (sigma, lambda), proxy or log loss, r, `chosen`.
-    facts : dict
-        Further numbers of the cell.
-    rows : dict of list
-        Columns of the test rows, for the figures.
-    """
-
-    cell: ExperimentCell
-    r: float | None
-    rmse: float
-    seconds: float
-    cpu: float | None = None
-    candidates: list[dict[str, Any]] = field(default_factory=list)
-    facts: dict[str, Any] = field(default_factory=dict)
-    rows: dict[str, list] = field(default_factory=dict)
-
-    @property
-    def ranked(self) -> float:
-        """r, with 0 for a constant estimate, which ranks nothing."""
-        return 0.0 if self.r is None else self.r
-
-    @property
-    def busy(self) -> float:
-        """Processor seconds; those spent where they are not known."""
-        return self.seconds if self.cpu is None else self.cpu
-
-    def to_json(self) -> dict[str, Any]:
-        """Return JSON values, those of the cell among the others."""
-        values = asdict(self)
-        return values.pop("cell")._asdict() | values
-
-    @classmethod
-    def from_json(cls, content: dict[str, Any]) -> Record:
-        """Rebuild a record from :meth:`to_json`; what a folder has added is left out.
-
-        Examples
-        --------
-        >>> record = Record(ExperimentCell("clusters", "auto", None, None, 0), 0.9, 0.1, 2.0)
-        >>> Record.from_json(record.to_json()) == record
-        True
-        """
-        values = {name: content[name] for name in cls.__dataclass_fields__ if name != "cell"}
-        return cls(ExperimentCell(*(content[name] for name in ExperimentCell._fields)), **values)
+def capacity_of(method: str) -> str | None:
+    """Layers and width of a residual regression; None for the other methods."""
+    return method.removeprefix(RESREG) if method.startswith(RESREG) else None
 
 
 def cells_of(settings: Settings) -> list[ExperimentCell]:

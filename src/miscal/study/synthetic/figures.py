@@ -44,14 +44,14 @@ _DASHES = {"dashed": (0, (5, 3)), "dotted": (0, (1, 2))}
 def true_and_estimated(records: list[Record]) -> Figure:
     """Test rows at their place, coloured by the true field and by each method's estimate."""
     figure, grid = panels(1, 1 + len(records), width=2.9, height=2.9, sharex=True, sharey=True)
-    limit = float(np.abs(records[0].rows["true_delta"]).max())
+    limit = float(np.abs(records[0]["rows"]["true_delta"]).max())
     shown = [("true field", records[0], "true_delta")]
     for record in records:
-        r = "undefined" if record.r is None else f"{record.r:.3f}"
-        shown.append((f"{record.cell.method}: r = {r}", record, "delta"))
+        r = "undefined" if record["r"] is None else f"{record['r']:.3f}"
+        shown.append((f"{record['method']}: r = {r}", record, "delta"))
     for axes, (title, record, column) in zip(grid[0], shown, strict=True):
         drawn = _rows(axes, record, ("x_0", "x_1"), column, limit)
-        axes.set(title=title, xlabel="first input", aspect="equal" if record.cell.world == "sinusoid" else "auto")
+        axes.set(title=title, xlabel="first input", aspect="equal" if record["world"] == "sinusoid" else "auto")
     grid[0, 0].set_ylabel("second input")
     field_bar(figure, drawn, grid[0], "over-confident", "under-confident")
     return figure
@@ -72,24 +72,24 @@ def hidden_regimes(record: Record) -> Figure:
     left.set_title("by confidence alone")
     _reliability(record, left)
     left.set_ylabel("accuracy")
-    limit = max(float(np.abs(record.rows["delta"]).max()), 1e-9)
+    limit = max(float(np.abs(record["rows"]["delta"]).max()), 1e-9)
     drawn = _rows(right, record, ("phi_0", "phi_1"), "delta", limit)
-    right.set(title=f"in the learned geometry\nmethod {record.cell.method}", xticks=[], yticks=[])
+    right.set(title=f"in the learned geometry\nmethod {record['method']}", xticks=[], yticks=[])
     right.set_xlabel("main directions of the learned coordinates")
     field_bar(figure, drawn, [right], "over-confident", "under-confident")
     return figure
 
 
 def _rows(axes: Axes, record: Record, place: tuple[str, str], column: str, limit: float):
-    x, y, delta = (np.array(record.rows[name]) for name in (*place, column))
+    x, y, delta = (np.array(record["rows"][name]) for name in (*place, column))
     return field_points(axes, x, y, delta, limit, s=9, rasterized=len(delta) > _MOST_PATHS)
 
 
 def _reliability(record: Record, axes: Axes, cluster: int | None = None) -> None:
     """Draw a reliability diagram, and add the calibration error to the title."""
-    y, f = (np.array(record.rows[name]) for name in ("correct", "confidence"))
+    y, f = (np.array(record["rows"][name]) for name in ("correct", "confidence"))
     if cluster is not None:
-        inside = np.array(record.rows["cluster"]) == cluster
+        inside = np.array(record["rows"]["cluster"]) == cluster
         y, f = y[inside], f[inside]
     curve = None
     if len(y):

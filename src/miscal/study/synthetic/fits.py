@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -21,7 +20,7 @@ from miscal.estimators.auto.geometry import LOCAL, LocalMember
 from miscal.estimators.paper.field import BANK_SIZE, draw_training
 from miscal.estimators.paper.grid import ROUND, search
 from miscal.estimators.paper.phi import BATCH, CLIP, WEIGHT_DECAY, Training, stream
-from miscal.study.synthetic.experiments import ExperimentCell, Record, Settings, layers
+from miscal.study.synthetic.experiments import ExperimentCell, Record, Settings, capacity_of, layers
 from miscal.study.synthetic.worlds import World, known_coordinate_limit, random_split, sinusoid, three_clusters
 
 _DIGITS = 6
@@ -37,27 +36,26 @@ def compute(cell: ExperimentCell, settings: Settings, *, n_jobs: int = 1) -> Rec
     Examples
     --------
     >>> few = Settings("resreg", rows=200, resreg_epochs=2)
-    >>> compute(ExperimentCell("sinusoid", "resreg-1x8", 1.0, 1.0, 0), few).facts["n_epochs"]
+    >>> compute(ExperimentCell("sinusoid", "resreg-1x8", 1.0, 1.0, 0), few)["facts"]["n_epochs"]
     2
     """
     with one_thread():
         world, split = draw(cell, settings.rows)
         test = split == "test"
-        fit = _regression if cell.capacity else _paper if cell.method == "paper" else _auto
+        fit = _regression if capacity_of(cell.method) else _paper if cell.method == "paper" else _auto
         processes = n_workers(n_jobs, len(settings.sigmas) * len(settings.lambdas)) if fit is _paper else 1
         wall, cpu = time.perf_counter(), time.process_time()
         delta, coordinates, measure = fit(cell, world, split, settings, n_jobs)
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         found = measure()
-        if world.coordinate is not None and not cell.capacity:
+        if world.coordinate is not None and fit is not _regression:
             limit = known_coordinate_limit(world, np.flatnonzero(~test), np.flatnonzero(test))
-            found["facts"] |= {"limit": limit.correlation, "limit_bandwidth": limit.bandwidth}
+            found["facts"] |= {"limit": limit[0], "limit_bandwidth": limit[1]}
     truth = world.delta[test]
     rows = {} if coordinates is None else _columns(world, test, delta, coordinates)
-    return Record(
-        cell, correlation(delta, truth), rmse(delta, truth), wall * processes, cpu if processes == 1 else None,
-        rows=rows, **found,
-    )  # fmt: skip
+    r, error = correlation(delta, truth), rmse(delta, truth)
+    spent = {"seconds": wall * processes, "cpu": cpu if processes == 1 else None}
+    return cell._asdict() | {"r": r, "rmse": error} | spent | {"candidates": []} | found | {"rows": rows}
 
 
 def draw(cell: ExperimentCell, rows: int) -> tuple[World, np.ndarray]:
@@ -127,7 +125,7 @@ def _auto(cell: ExperimentCell, world: World, split: np.ndarray, settings: Setti
 
 
 def _regression(cell: ExperimentCell, world: World, split: np.ndarray, settings: Settings, n_jobs: int):
-    depth, width = layers(cell.capacity)
+    depth, width = layers(capacity_of(cell.method))
     train, val, r = split == "train", split == "val", world.residual.astype(np.float32)
     network = fit_network(
         world.X[train], r[train], world.X[val], r[val], seed=cell.seed, depth=depth, width=width,
@@ -207,8 +205,7 @@ def rmse(estimate: np.ndarray, truth: np.ndarray) -> float:
 # which are taken over. The learning rate, GELU and the choice of the epoch by validation error are ours.
 
 
-@dataclass(frozen=True)
-class Network:
+class Network(NamedTuple):
     """A fitted network: weights (in, out) and biases (1, out) in turn, of epoch `epoch` out of `n_epochs`.
 
     ``error`` is the mean squared error on the validation rows.

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import base64
 import time
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
@@ -22,10 +21,12 @@ from miscal.base.number_wording import duration
 from miscal.base.threads import n_workers
 from miscal.data.writing import write_table
 from miscal.report.frame import render_page
+from miscal.report.opening import aligned
 from miscal.study.drawing import look, write
 from miscal.study.folder import CellFolder
+from miscal.study.plan import differing
 from miscal.study.synthetic import tables
-from miscal.study.synthetic.experiments import ExperimentCell, Record, Settings, cells_of, from_stored
+from miscal.study.synthetic.experiments import KEYS, RESREG, ExperimentCell, Record, Settings, cells_of, from_stored
 from miscal.study.synthetic.fits import compute
 from miscal.study.synthetic.sections import BUILDERS, TITLES
 from miscal.study.synthetic.tables import SAID, SOURCE
@@ -56,11 +57,13 @@ class ExperimentFolder(CellFolder):
         if there.get("miscal") != version:
             wrote = there.get("miscal", "an earlier one")
             raise MismatchError(f"{self.path} was written by another version of miscal ({wrote}): give another --out")
-        before = there["experiments"].get(settings.name, {})
-        differing = _differing(there["cells"], settings.of_cells()) + _differing(before, settings.of_experiment())
-        if differing:
+        known = there["cells"] | there["experiments"].get(settings.name, {})
+        asked = settings.of_cells() | settings.of_experiment()
+        kept = [name for name in asked if name in known and not (name == "seeds" and asked[name] > known[name])]
+        changes = differing({name: known[name] for name in kept}, {name: asked[name] for name in kept})
+        if changes:
             raise MismatchError(
-                f"{self.path} holds cells made with other settings: {'; '.join(differing)}. "
+                f"{self.path} holds cells made with other settings: {'; '.join(changes)}. "
                 "Use the same ones, or give another --out"
             )
         there["experiments"][settings.name] = settings.of_experiment()
@@ -73,20 +76,7 @@ class ExperimentFolder(CellFolder):
 
     def load(self, cell: ExperimentCell) -> Record:
         """Return a finished cell's record."""
-        return Record.from_json(self.record(cell.name, Record.__dataclass_fields__.keys() - {"cell"}))
-
-
-def _differing(there: dict[str, Any], asked: dict[str, Any]) -> list[str]:
-    return [
-        f"{name} ({_shown(there[name])} there, {_shown(value)} asked)"
-        for name, value in asked.items()
-        if name in there and there[name] != value and not (name == "seeds" and value > there[name])
-    ]
-
-
-def _shown(value: Any) -> str:
-    values = value if isinstance(value, list) else [value]
-    return ",".join(f"{v:g}" if isinstance(v, float) else str(v) for v in values)
+        return self.record(cell.name, KEYS)
 
 
 @dataclass(frozen=True)
@@ -140,7 +130,7 @@ def run(
             parallel = joblib.Parallel(n_jobs=outer, batch_size=1, return_as="generator_unordered")
             records = parallel(joblib.delayed(compute)(cell, settings, n_jobs=inner) for cell in missing)
             for n_done, record in enumerate(records, 1):
-                folder.cells.save(record.cell.name, record.to_json())
+                folder.cells.save(ExperimentCell(*(record[name] for name in ExperimentCell._fields)).name, record)
                 progress(f"{n_done} of {len(missing)} cells")
             spent = round(time.perf_counter() - start, 1)
             about = {"experiment": settings.name, "jobs": jobs, "cells": len(missing), "wall_seconds": spent}
@@ -169,40 +159,35 @@ def write_all(folder: ExperimentFolder, asked: Settings) -> tuple[Path, tuple[st
             records |= {cell: folder.load(cell) for cell in cells if cell not in records}
             with look():
                 section = build([records[cell] for cell in cells])
-                drawn = [{"name": title, "caption": caption} for title, caption, _ in section.drawings]
-                for one, (_, _, figure) in zip(drawn, section.drawings, strict=True):
-                    one["data"] = base64.b64encode(_written(folder.path / "figures", figure, one["name"])).decode()
+                drawn = [
+                    {"name": title, "caption": caption, "data": _written(folder.path / "figures", figure, title)}
+                    for title, caption, figure in section.drawings
+                ]
             _keep_tables(folder.path, section.tables)
-            told = {"name": name, "title": TITLES[name], "said": SAID[name], "figures": drawn}
-            sections[name] = told | section._asdict()
-    own = list(records.values())
-    _keep_tables(folder.path, {"costs": tables.costs(own)})
+            numbers = {"found": tables.written(section.found), "shown": tables.written(section.shown)}
+            told = {"name": name, "title": TITLES[name], "said": SAID[name], "notes": section.notes, "figures": drawn}
+            sections[name] = told | numbers | {"tables": section.tables}
+    every = tables.costs(list(records.values()))
+    _keep_tables(folder.path, {"costs": every})
+    spent = every.group_by("world", "method", maintain_order=True).agg(
+        pl.len().alias("cells"), pl.col("seconds").sum(), pl.col("cpu_seconds").fill_null(pl.col("seconds")).sum()
+    )
+    costs = [
+        (f"{world}, {method.replace(RESREG, 'residual regression ')}", str(cells), duration(taken), duration(busy))
+        for world, method, cells, taken, busy in spent.sort("world", "method").rows()
+    ]
     page = render_page(
-        "index.html", _STYLES, folder=HERE / "templates", filters=_FILTERS, sections=sections.values(),
-        costs=costs(own), timing=folder.timing(), settings=finished[0].of_cells() if finished else {},
+        "index.html", _STYLES, folder=HERE / "templates", filters=_FILTERS, sections=sections.values(), costs=costs,
+        timing=folder.timing(), settings=finished[0].of_cells() if finished else {},
         experiments=[(s.name, s.of_experiment()) for s in finished], source=SOURCE, version=metadata.version("miscal"),
     )  # fmt: skip
     replace_file(folder.path / "index.html", page.encode())
-    took = [
-        f"{row['kind']}: {counted(row['cells'], 'cell')}, {duration(row['seconds'])} of one core (busy "
-        f"{duration(row['busy'])} of it)"
-        for row in costs(own)
+    lines = [
+        *aligned(*sections[asked.experiment]["found"]),
+        "",
+        *aligned(("cells of", "number", "took", "busy"), costs),
     ]
-    return folder.path / "index.html", (*sections[asked.experiment]["found"], *took)
-
-
-def costs(records: Sequence[Record]) -> list[dict[str, Any]]:
-    """Sum what fits took by kind: kind, records, cells, seconds, and busy (processor seconds where they are known)."""
-    groups: dict[str, list[Record]] = defaultdict(list)
-    for record in records:
-        cell = record.cell
-        word = f"residual regression {cell.capacity}" if cell.capacity else f"method {cell.method}"
-        groups[f"{cell.world}, {word}"].append(record)
-    return [
-        {"kind": kind, "records": own, "cells": len(own), "seconds": sum(x.seconds for x in own),
-         "busy": sum(x.busy for x in own)}
-        for kind, own in sorted(groups.items())
-    ]  # fmt: skip
+    return folder.path / "index.html", tuple(lines)
 
 
 def _finished(folder: ExperimentFolder) -> list[Settings]:
@@ -212,10 +197,10 @@ def _finished(folder: ExperimentFolder) -> list[Settings]:
     return [settings for settings in found if settings is not None]
 
 
-def _written(folder: Path, figure: Figure, name: str) -> bytes:
-    """Write a figure and return its SVG."""
+def _written(folder: Path, figure: Figure, name: str) -> str:
+    """Write a figure and return its SVG, as a page holds it."""
     folder.mkdir(exist_ok=True)
-    return (folder / f"{write(figure, folder, name)}.svg").read_bytes()
+    return base64.b64encode((folder / f"{write(figure, folder, name)}.svg").read_bytes()).decode()
 
 
 def _keep_tables(folder: Path, kept: dict[str, pl.DataFrame]) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from scipy.stats import rankdata
 
 from miscal.calibration.survey_design import correlation
 from miscal.report.formatting import DASH, metric
-from miscal.study.synthetic.experiments import ExperimentCell, Record, layers, n_parameters
+from miscal.study.synthetic.experiments import Record, capacity_of, layers, n_parameters
 
 # --- the paper's numbers (arXiv 2605.13484, version 1), and where they stand -----------------------------------------
 
@@ -60,7 +60,7 @@ SAID = {
 
 # --- ours ---------------------------------------------------------------------------------------------------------
 
-_PLACE = ("method", "amplitude", "frequency", "seed")
+PLACE = ("method", "amplitude", "frequency", "seed")
 """The columns that every table begins with."""
 
 _TYPES = {
@@ -72,163 +72,117 @@ _TYPES = {
 """Types of columns that are no numbers with a fraction."""
 
 
+def frame(rows: Iterable[Mapping[str, Any]], names: str) -> pl.DataFrame:
+    """Make a table of the place of each row and the columns named, null where it has none; the paper's method first."""
+    columns = (*PLACE, *names.split())
+    kept = [{name: row.get(name) for name in columns} for row in rows]
+    table = pl.DataFrame(kept, schema={name: _TYPES.get(name, pl.Float64) for name in columns})
+    return table.sort(PLACE, descending=[True, False, False, False], maintain_order=True, nulls_last=True)
+
+
 def recovery(records: Sequence[Record]) -> pl.DataFrame:
     """Recovery of the field by cell: r and rmse on test rows, what was chosen, and the known-coordinate limit."""
-    facts = ("limit", "limit_bandwidth", "sigma", "lambda", "epoch", "structure")
-    rows = [_place(x.cell) | {"r": x.r, "rmse": x.rmse} | {name: x.facts.get(name) for name in facts} for x in records]
-    return _frame(rows, ("r", "rmse", *facts))
+    return frame((x | x["facts"] for x in records), "r rmse limit limit_bandwidth sigma lambda epoch structure")
 
 
 def candidates(records: Sequence[Record]) -> pl.DataFrame:
     """Candidates of every cell: the grid of (sigma, lambda), or the named ones of auto."""
-    names = ("name", "sigma", "lambda", "proxy", "log_loss", "r", "epoch", "n_epochs", "stopped", "chosen", "loss_r",
-             "loss_epoch")  # fmt: skip
-    return _frame([_place(x.cell) | {n: c.get(n) for n in names} for x in records for c in x.candidates], names)
+    names = "name sigma lambda proxy log_loss r epoch n_epochs stopped chosen loss_r loss_epoch"
+    return frame(({n: x[n] for n in PLACE} | c for x in records for c in x["candidates"]), names)
 
 
 def choices(records: Sequence[Record]) -> pl.DataFrame:
     """How good each cell's choice was, with the paper's regret beside it where it has one."""
-    rows = []
-    for record in records:
-        found, cell = asdict(choice_of(record)), record.cell
-        regret = REGRET.get((cell.amplitude, cell.frequency))
-        found |= {"chosen_r": found.pop("chosen"), "paper_regret": regret, "n_candidates": len(record.candidates)}
-        rows.append(_place(cell) | found)
-    return _frame(rows, ("spearman", "oracle", "chosen_r", "spread", "regret", "paper_regret", "n_candidates"))
+    rows = [
+        x
+        | choice_of(x)
+        | {"paper_regret": REGRET.get((x["amplitude"], x["frequency"])), "n_candidates": len(x["candidates"])}
+        for x in records
+    ]
+    return frame(rows, "spearman oracle chosen_r spread regret paper_regret n_candidates")
 
 
-def choice_of(record: Record) -> Choice:
+def choice_of(record: Record) -> dict[str, float | None]:
     """Judge a cell's choice: the paper's by the proxy, auto's by out-of-fold log loss."""
-    return judge_choice(record.candidates, "proxy" if record.cell.method == "paper" else "log_loss")
+    return judge_choice(record["candidates"], "proxy" if record["method"] == "paper" else "log_loss")
 
 
-@dataclass(frozen=True)
-class Choice:
-    """How good a choice among candidates was (arXiv 2605.13484, section 5.1).
-
-    `oracle` and `chosen` are recoveries, correlations in [-1, 1]; `spread` is the largest less the smallest, `regret`
-    oracle less chosen. `spearman` is the rank correlation of the negated criterion with recovery; None where either is
-    constant.
-    """
-
-    oracle: float
-    chosen: float
-    spread: float
-    regret: float
-    spearman: float | None
-
-
-def judge_choice(candidates: Sequence[Mapping[str, Any]], criterion: str) -> Choice:
-    """Judge a choice that was made by the smallest criterion, a proxy or log loss.
+def judge_choice(candidates: Sequence[Mapping[str, Any]], criterion: str) -> dict[str, float | None]:
+    """Judge a choice that was made by the smallest criterion, a proxy or log loss (arXiv 2605.13484, section 5.1).
 
     Candidates are rows with recovery ``r`` on test rows (None, a constant estimate, counts as 0), the criterion,
     without which they do not enter the rank correlation, and ``chosen``, of which exactly one is True.
 
+    Returns ``oracle`` and ``chosen_r``, recoveries of the best and of the chosen one; ``spread``, the largest less the
+    smallest; ``regret``, oracle less chosen; and ``spearman``, the rank correlation of the negated criterion with
+    recovery, None where either is constant.
+
     Examples
     --------
     >>> rows = [{"proxy": p, "r": r, "chosen": p == 0.20} for p, r in [(0.20, 0.8), (0.21, 0.9), (0.25, 0.1)]]
-    >>> judge_choice(rows, "proxy")
-    Choice(oracle=0.9, chosen=0.8, spread=0.8, regret=0.09999999999999998, spearman=0.5)
+    >>> judge_choice(rows, "proxy")["spread"]
+    0.8
     """
     found = np.array([row["r"] or 0.0 for row in candidates])
     known = [i for i, row in enumerate(candidates) if row[criterion] is not None]
     ranks = rankdata([-candidates[i][criterion] for i in known]), rankdata(found[known])
     spearman = correlation(*ranks) if known else None
     best, own = float(found.max()), next(float(r) for r, row in zip(found, candidates, strict=True) if row["chosen"])
-    return Choice(best, own, float(best - found.min()), best - own, None if spearman is None else round(spearman, 12))
+    spread, rounded = float(best - found.min()), None if spearman is None else round(spearman, 12)
+    return {"oracle": best, "chosen_r": own, "spread": spread, "regret": best - own, "spearman": rounded}
 
 
-def regressions(records: Sequence[Record], kernel: Sequence[Record]) -> pl.DataFrame:
-    """Residual regression by capacity and (A, k), with the r of the method beside it."""
-    beside = {(x.cell.amplitude, x.cell.frequency, x.cell.seed): x for x in kernel}
-    facts = ("epoch", "n_epochs", "validation_error")
+def regressions(records: Sequence[Record]) -> pl.DataFrame:
+    """Residual regression by capacity and (A, k), beside the r of each other method on the same rows."""
+    others: dict[tuple, list[Record]] = defaultdict(list)
+    for x in records:
+        if capacity_of(x["method"]) is None:
+            others[x["amplitude"], x["frequency"], x["seed"]].append(x)
     rows = []
-    for record in records:
-        capacity = record.cell.capacity
-        depth, width = layers(capacity)
-        other = beside[record.cell.amplitude, record.cell.frequency, record.cell.seed]
-        rows.append(
-            _place(record.cell)
-            | {"layers": depth, "width": width, "parameters": n_parameters(capacity)}
-            | {"r": record.r, "rmse": record.rmse, "beside": other.cell.method, "beside_r": other.r}
-            | {name: record.facts[name] for name in facts}
-        )
-    return _frame(rows, ("layers", "width", "parameters", "r", "rmse", *facts, "beside", "beside_r"))
+    for x in records:
+        if capacity := capacity_of(x["method"]):
+            depth, width = layers(capacity)
+            size = {"layers": depth, "width": width, "parameters": n_parameters(capacity)}
+            beside = others[x["amplitude"], x["frequency"], x["seed"]]
+            rows += [x | x["facts"] | size | {"beside": one["method"], "beside_r": one["r"]} for one in beside]
+    names = "layers width parameters r rmse epoch n_epochs validation_error beside beside_r"
+    return frame(rows, names)
 
 
 def test_rows(records: Sequence[Record]) -> pl.DataFrame:
     """Test rows of cells: inputs, confidence, outcome, true and estimated field."""
     frames = []
     for record in records:
-        place = [pl.lit(value, _TYPES.get(name, pl.Float64)).alias(name) for name, value in _place(record.cell).items()]
-        frames.append(pl.DataFrame(record.rows).select([*place, pl.all()]))
+        place = [pl.lit(record[name], _TYPES.get(name, pl.Float64)).alias(name) for name in PLACE]
+        frames.append(pl.DataFrame(record["rows"]).select([*place, pl.all()]))
     return pl.concat(frames)
 
 
 def costs(records: Sequence[Record]) -> pl.DataFrame:
     """Seconds of one process by cell, and the processor seconds among them."""
-    rows = [_place(x.cell) | {"world": x.cell.world, "seconds": x.seconds, "cpu_seconds": x.cpu} for x in records]
-    return _frame(rows, ("world", "seconds", "cpu_seconds"))
-
-
-def _place(cell: ExperimentCell) -> dict[str, Any]:
-    return {name: getattr(cell, name) for name in _PLACE}
-
-
-def _frame(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> pl.DataFrame:
-    table = pl.DataFrame(rows, schema={name: _TYPES.get(name, pl.Float64) for name in (*_PLACE, *names)})
-    # the paper's method first
-    return table.sort(_PLACE, descending=[True, False, False, False], maintain_order=True, nulls_last=True)
+    return frame((x | {"cpu_seconds": x["cpu"]} for x in records), "world seconds cpu_seconds")
 
 
 # --- for readers --------------------------------------------------------------------------------------------------
 
+_BRIEF = ("A", "k", "sigma", "lambda")
 
-def readable(table: pl.DataFrame, places: dict[str, str], values: dict[str, str]) -> tuple[list[str], list[list[str]]]:
-    """Head and rows for readers: places, then means over seeds, each given as {head: column}.
 
-    An undefined r counts as 0 in a mean, and is a dash where a row is one seed.
+def written(table: pl.DataFrame) -> tuple[list[str], list[list[str]]]:
+    """Write the head and the cells of a table for readers; what is undefined is a dash.
+
+    >>> written(pl.DataFrame({"best lambda": [1e-4], "r": [0.5], "seeds": [1200]}))
+    (['best lambda', 'r', 'seeds'], [['1e-4', '0.500', '1,200']])
     """
-    if "seed" not in places.values():
-        table = table.with_columns(pl.col("^r$").fill_null(0))
-    mean = table.group_by(list(places.values()), maintain_order=True).agg(pl.col(c).mean() for c in values.values())
-    return [*places, *values], [[_shown(n, v) for n, v in row.items()] for row in mean.iter_rows(named=True)]
+    return table.columns, [[_written(*cell) for cell in row.items()] for row in table.iter_rows(named=True)]
 
 
-def readable_regressions(table: pl.DataFrame) -> tuple[list[str], list[list[str]]]:
-    """Head and rows of :func:`regressions` for readers, a column for each method beside it."""
-    methods = table["beside"].unique(maintain_order=True).to_list()
-    size = pl.format("{} x {}", "layers", pl.col("width").map_elements("{:,}".format, return_dtype=pl.String))
-    wide = table.with_columns(size.alias("size"), pl.col("beside_r").fill_null(0)).pivot(
-        on="beside", index=["size", "parameters", "amplitude", "frequency", "seed", "r", "epoch"], values="beside_r"
-    )
-    places = {"layers x width": "size", "parameters": "parameters", "A": "amplitude", "k": "frequency"}
-    values = {"r": "r", "best epoch": "epoch"} | {f"r of {method}": method for method in methods}
-    return readable(wide.sort("parameters", "amplitude", "frequency"), places, values)
-
-
-def _shown(name: str, value: Any) -> str:
-    if name in ("amplitude", "frequency"):
-        return f"{value:g}"
-    if isinstance(value, float) and name != "epoch":
-        return metric(value)
-    return DASH if value is None else value if isinstance(value, str) else f"{value:,.0f}"
-
-
-def over_seeds(values: pl.Series) -> str:
-    """Mean over seeds, with the range where there are several.
-
-    Examples
-    --------
-    >>> over_seeds(pl.Series([0.95, 0.97])), over_seeds(pl.Series([0.95]))
-    ('0.960 (0.950 to 0.970)', '0.950')
-    """
-    filled = values.fill_null(0.0)
-    if values.null_count() == len(values):
-        return "undefined, the field is constant"
-    if len(filled) == 1:
-        return metric(filled[0])
-    return f"{metric(filled.mean())} ({metric(filled.min())} to {metric(filled.max())})"
+def _written(name: str, value: Any) -> str:
+    if value is None or isinstance(value, str):
+        return value or DASH
+    if name.split()[-1] in _BRIEF:
+        return brief(value)
+    return metric(value) if isinstance(value, float) else f"{value:,}"
 
 
 def brief(value: float) -> str:
@@ -240,15 +194,3 @@ def brief(value: float) -> str:
     ('1e-4', '0.01', '3')
     """
     return f"{value:.0e}".replace("e-0", "e-") if 0 < value < 0.005 else f"{value:g}"
-
-
-def per_frequency(table: pl.DataFrame, column: str) -> str:
-    """Means by frequency, as a list in words.
-
-    Examples
-    --------
-    >>> per_frequency(pl.DataFrame({"frequency": [1.0, 2.0], "r": [0.9, None]}), "r")
-    '0.900 (k = 1), 0.000 (k = 2)'
-    """
-    means = table.group_by("frequency").agg(pl.col(column).fill_null(0).mean()).sort("frequency")
-    return ", ".join(f"{metric(value)} (k = {k:g})" for k, value in means.iter_rows())

@@ -173,22 +173,14 @@ def random_split(n: int, *, random_state: RandomState = 0) -> np.ndarray:
     return random_state.permutation(names)
 
 
-@dataclass(frozen=True)
-class CoordinateLimit:
-    """Best recovery with the true coordinate known: correlation with delta, and the bandwidth that reached it."""
-
-    correlation: float
-    bandwidth: float
-
-
 def known_coordinate_limit(
     world: World,
     bank: np.ndarray,
     query: np.ndarray,
     *,
     bandwidths: Sequence[float] = tuple(np.geomspace(0.004, 0.4, 15)),
-) -> CoordinateLimit:
-    """Logit-shift smoothing along the true coordinate, with the bandwidth that is best in hindsight.
+) -> tuple[float, float]:
+    """Return the best correlation with delta of smoothing along the true coordinate, and the bandwidth that reached it.
 
     No estimator can know either, so it bounds from above what can be expected of one with the same rows. `bank` and
     `query` (indexes or masks) are rows whose labels are used, and rows on which recovery is measured; bandwidths are in
@@ -203,7 +195,7 @@ def known_coordinate_limit(
     --------
     >>> world = sinusoid(2000, amplitude=1.0, frequency=1)
     >>> rows = np.arange(2000)
-    >>> known_coordinate_limit(world, rows[:1800], rows[1800:], bandwidths=[0.05, 0.1]).correlation > 0.9
+    >>> known_coordinate_limit(world, rows[:1800], rows[1800:], bandwidths=[0.05, 0.1])[0] > 0.9
     True
     """
     if world.coordinate is None:
@@ -215,8 +207,8 @@ def known_coordinate_limit(
         shift = logit_shift(z[query], z[bank], odds[bank], world.correct[bank], float(bandwidth), steps=5)
         delta = expit(odds[query] + shift) - world.confidence[query]
         # a constant estimate ranks nothing
-        found.append(CoordinateLimit(correlation(delta, world.delta[query]) or 0.0, float(bandwidth)))
-    return max(found, key=lambda limit: limit.correlation)
+        found.append((correlation(delta, world.delta[query]) or 0.0, float(bandwidth)))
+    return max(found, key=lambda limit: limit[0])
 
 
 def make_world(
