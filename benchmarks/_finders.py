@@ -5,23 +5,16 @@ Each returns segments, the strongest first: the rows of a group and the columns 
 
 from __future__ import annotations
 
-import subprocess
-import tempfile
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
-import polars as pl
 
 from _judge import Judge, holm
 from _ledger import Meaning, found_in, ledger_of
 from _planted import Planted
 from miscal.findings.ledger.ledger import NAMED
 
-LIMIT_S = 60.0
-"""Seconds that a finder may take; one that takes longer has found nothing."""
-APART = ("wise_pizza", "pysubgroup", "sliceline")
 TERMS, LEVEL = 300, 0.05
 
 
@@ -75,24 +68,6 @@ def kmeans(planted: Planted, judge: Judge, seed: int) -> list[Meaning]:
 FINDERS: dict[str, Callable[[Planted, Judge, int], list[Meaning]]] = {"ledger": ledger, "tree": tree, "kmeans": kmeans}
 
 
-def apart(method: str, python: str, planted: Planted, judge: Judge) -> tuple[list[Meaning], float | None]:
-    """A peer in an interpreter of its own; its segments and seconds, None where it ran out of time."""
-    with tempfile.TemporaryDirectory() as folder:
-        source, out = Path(folder, "in.parquet"), Path(folder, "out.npz")
-        frame = {name: _series(values) for name, values in _columns(planted).items()}
-        pl.DataFrame(frame | {"residual": planted.rows.correct - judge.expected}).write_parquet(source)
-        command = [python, str(Path(__file__).with_name("_slicers.py")), method, str(source), str(out)]
-        try:
-            subprocess.run(command, check=True, timeout=LIMIT_S, capture_output=True, text=True)
-        except subprocess.TimeoutExpired:
-            return [], None
-        except subprocess.CalledProcessError as error:
-            raise RuntimeError(f"{method} failed in {python}:\n{error.stderr}") from None
-        with np.load(out) as told:
-            pairs = zip(told["columns"].tolist(), told["rows"], strict=True)
-            return [Meaning(frozenset(c.split("|")), rows) for c, rows in pairs], float(told["seconds"])
-
-
 def _columns(planted: Planted) -> dict[str, np.ndarray]:
     """What a table's method may name; of texts, whether they hold each of the 300 commonest terms."""
     if planted.rows.text is None:
@@ -103,12 +78,6 @@ def _columns(planted: Planted) -> dict[str, np.ndarray]:
     member = counter.fit_transform(planted.rows.text).toarray()
     return {f"has {t}": np.where(c, "yes", "no").astype(object)
             for t, c in zip(counter.get_feature_names_out(), member.T, strict=True)}  # fmt: skip
-
-
-def _series(values: np.ndarray) -> pl.Series:
-    if values.dtype.kind == "M":
-        return pl.Series(values.astype("datetime64[ms]"))
-    return pl.Series(values.tolist(), strict=False) if values.dtype.kind == "O" else pl.Series(values, nan_to_null=True)
 
 
 def _matrix(planted: Planted) -> tuple[np.ndarray, list[str]]:

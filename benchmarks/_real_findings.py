@@ -1,11 +1,5 @@
 """Findings and claims of real sets, for `real.py`: what some rows say is judged by the others, or by a plain scan.
 
-`scan of values`: the ledger must hold what a scan finds that tests each value of the set's one column of metadata, with
-20 rows and more, by the statistic of `_judge.py` (its own code, its own fixed folds), and keeps what Holm rejects. A
-value is in the ledger as a finding or as the other name of one, or in the words that describe a found group, or among
-the values that differ by themselves and that the findings account for; or it is not significant given the findings (p
-over .05). Otherwise it must stand in the table of its column with its size and mark; missed if it does not.
-
 `replication`: the ledger of a random half is judged on the other by its words, each given those above it. A z of the
 first half is too large, because it was chosen for being large. It is shrunk to the estimate that is median-unbiased
 given that it passed the ledger's cut; with the variances of the group in both halves this gives the z to be expected in
@@ -23,7 +17,6 @@ Clusters of inputs are left out where other rows judge: their words do not say w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,8 +25,8 @@ from scipy.optimize import brentq
 from scipy.special import log_ndtr, ndtr, ndtri
 
 import _column_sets
-from _data import METADATA, read_set
-from _judge import Judge, holm
+from _data import read_set
+from _judge import Judge
 from _layers import learned_in_turn, proof_of
 from _ledger import Meaning, found_in, ledger_of, read_rows
 from _shares import FOUND, UNTOLD
@@ -47,82 +40,11 @@ from miscal.evidence.certificates import certificate
 from miscal.evidence.conditional import outcome_given_confidence
 from miscal.evidence.kernel_score import smoothed_residuals
 from miscal.evidence.settings import SIGNIFICANCE
-from miscal.findings.conditions.other_kinds import Alike, AnyOf
-from miscal.findings.ledger.ledger import Finding
 
-MIN_GROUP_ROWS, LEVEL = 20, 0.05
+LEVEL = 0.05
 POWER = 0.95
 LEAST_Z, MOST_Z, MOST_LEFT = 3.0, 1.5, 1 / 3
 Counts = dict[str, tuple[int, int]]
-
-# --- beside a scan of single values --------------------------------------------------------------------------------
-
-
-def scan_values(judge: Judge, groups: Mapping[str, np.ndarray]) -> dict[str, float]:
-    """Names and z of the groups that a scan with Holm's correction finds."""
-    p_values = np.array([judge.p_value(rows) for rows in groups.values()])
-    return {name: judge.z(groups[name]) for name, found in zip(groups, holm(p_values, LEVEL), strict=True) if found}
-
-
-def values_of(rows: Triples, column: str) -> dict[str, np.ndarray]:
-    """Rows of each value of a column, by the words that describe it."""
-    values = rows.metadata[column]
-    cells = {f"{column} = {value}": values == value for value in np.unique(values)}
-    return {name: cell for name, cell in cells.items() if cell.sum() >= MIN_GROUP_ROWS}
-
-
-def describes(finding: Finding, column: str, name: str) -> bool:
-    """Whether a found group is described by a value, alone or with others."""
-    made = getattr(finding.condition, "made_of", None)
-    if not isinstance(made, Alike):
-        return False
-    alike = made.condition
-    parts = alike.conditions if isinstance(alike, AnyOf) else (alike,)
-    return name in [one.words for one in parts if one.columns == (column,)]
-
-
-def compare(rows: Triples, column: str, seed: int) -> dict:
-    """The ledger of rows beside the scan of a column's values."""
-    ledger = ledger_of(rows, seed)
-    judge, groups = Judge(rows.correct, rows.confidence, seed), values_of(rows, column)
-    scan = scan_values(judge, groups)
-    meant = [found_in(one, rows, ledger.clusters) for one in ledger.findings]
-    given = [one.rows for one in meant if one is not None]
-    names = {name for one in ledger.findings for name in (one.condition.words, *one.aliases)}
-    alone = {one.condition.words for one in ledger.accounted}
-    table = {one.condition.words for one in ledger.values}
-    told, described, accounted, explained, marked, missed = [], [], {}, {}, {}, {}
-    for name in scan:
-        p = judge.p_value(groups[name], given) if given else 0.0
-        if name in names:
-            told.append(name)
-        elif any(describes(one, column, name) for one in ledger.findings):
-            described.append(name)
-        elif name in alone:
-            accounted[name] = p
-        elif p > LEVEL:
-            explained[name] = p
-        else:
-            (marked if name in table else missed)[name] = p
-    own = [{one.condition.words, *one.aliases} for one in ledger.findings]
-    return {
-        "scan": scan, "told": told, "described": described, "accounted": accounted, "explained": explained,
-        "in the table": marked, "missed": missed, "ledger": [one.description for one in ledger.findings],
-        "added": [words for words in own if not words & set(scan)], "unread": [one for one in meant if one is None],
-    }  # fmt: skip
-
-
-def beside_scan(folder: Path, name: str, _: int, part: int, _draws: int) -> Counts:
-    """Values of the scan, by where the ledger has them, and findings that the scan has not."""
-    found = compare(read_rows(folder, name), METADATA[name.split("/")[0]], part)
-    values, findings = len(found["scan"]), len(found["ledger"])
-    of_values = ("told", "described", "accounted", "explained", "in the table")
-    return {
-        "value missed": (values, len(found["missed"])), "finding not read back": (findings, len(found["unread"])),
-        **{f"value {how}{UNTOLD}": (values, len(found[how])) for how in of_values},
-        f"finding added{UNTOLD}": (findings, len(found["added"])),
-    }  # fmt: skip
-
 
 # --- one half judged by the other -----------------------------------------------------------------------------------
 

@@ -42,13 +42,10 @@ from miscal.evidence.certificates import certificate, drift
 from miscal.evidence.conditional import outcome_given_confidence, rare_values_warning
 from miscal.evidence.kernel_score import smoothed_residuals
 from miscal.evidence.settings import EvidenceSettings
-from miscal.findings.conditions.condition import Frame
 from miscal.findings.decisions import Thresholds, decide
 from miscal.findings.judging import judge
-from miscal.findings.ledger.groups import Groups, error_shares, named_groups
+from miscal.findings.ledger.groups import named_groups
 from miscal.findings.ledger.ledger import find
-from miscal.findings.ledger.settings import LEDGER_DEFAULTS
-from miscal.findings.ledger.sizes import hidden_interval
 from miscal.findings.residuals import EPSILON
 
 ALL, TEST = "all", "test"
@@ -295,43 +292,14 @@ def true_errors(world: str, kind: str) -> dict[str, float]:
 
 
 def findings(asked: Asked) -> Told:
-    """The ledger over named groups: any finding, and the intervals of all candidates.
-
-    Intervals take E[y | f] as known, so that they are held against the mean of the rates less E[y | f] as learned; and,
-    which they do not promise, against the true hidden part.
-    """
+    """The ledger over named groups: any finding. Intervals of findings are judged by `coverage`."""
     rows, told = asked.rows, Told()
     groups, n = named_groups(rows.columns), len(rows.correct)
     witnesses = LabelledRows(rows.correct, rows.confidence, asked.expected, row=np.arange(n), design=asked.design)
     found = find(witnesses, groups, seed=asked.seed)
     least = min((one.p_adjusted for one in found.findings), default=1.0)
     told.p_value("findings", least, asked.nothing_hidden)
-    frame = Frame(n, rows.columns)
-    chosen = [(one.hidden.interval, one.condition.rows(frame)) for one in (*found.findings, *found.accounted)]
-    for name, intervals in (("findings", chosen), ("candidates", candidate_intervals(asked, groups))):
-        told.misses[f"{name}: intervals"] = missed(intervals, rows.rate - asked.expected, rows.weight)
-        told.misses[f"{name}: intervals{UNKNOWN}"] = missed(intervals, rows.rate - rows.visible, rows.weight)
     return told
-
-
-def missed(
-    intervals: list[tuple[tuple[float, float], np.ndarray]], truth: np.ndarray, weight: np.ndarray | None
-) -> bool:
-    """Whether any interval misses the mean of the truth over its rows."""
-    return any(outside(ends, average(truth[inside], take_rows(weight, inside))) for ends, inside in intervals)
-
-
-def candidate_intervals(asked: Asked, groups: Groups) -> list[tuple[tuple[float, float], np.ndarray]]:
-    """Interval and rows of every named group, as if it had been found."""
-    rows, expected = asked.rows, asked.expected
-    levels = LEDGER_DEFAULTS.significance * error_shares(groups.kinds)
-    found = []
-    for place, level in enumerate(levels.tolist()):
-        inside = groups.rows(place)
-        effect = effect_of_mean(LabelledRows(rows.correct, rows.correct, expected, design=asked.design), inside)
-        weight = take_rows(rows.weight, inside)
-        found.append((hidden_interval(rows.correct[inside], expected[inside], level, effect, weight), inside))
-    return found
 
 
 def drift_of_rows(asked: Asked) -> Told:
@@ -424,9 +392,9 @@ KINDS_OF = {"smooth error": (CALIBRATED,), "errors": (CALIBRATED, PLANTED), "hid
 """Kinds of draws of which a set is asked, where not all."""
 OF_EVIDENCE = ("certificates", "hidden tests", "residuals", "findings")
 """Sets to which it matters which rows are evaluated."""
-WARNED, DRIFT, UNKNOWN = (f"{why}{UNTOLD}" for why in (", a run warns", ", drift", ", true E[y | f]"))
-"""Ends of the names of statements that are not promised: where rare stated confidences make a run warn, where the rows
-that E[y | f] was learned from are of another kind, and where an interval that takes it as known is asked for more."""
+WARNED, DRIFT = (f"{why}{UNTOLD}" for why in (", a run warns", ", drift"))
+"""Ends of the names of statements that are not promised: where rare stated confidences make a run warn, and where the
+rows that E[y | f] was learned from are of another kind."""
 ON_EXPECTED = (
     "certificate, hidden", "certificate, hidden: limit", "hidden p-value", "test of the field", "kernel score",
     "visible residual", "visible residual: interval",

@@ -10,8 +10,8 @@ their number. What a run does not promise has a name of its own, and no target.
 `certificates` to `errors`: statements on fields fixed before the outcomes, in twelve worlds (_validity_worlds.py);
 `runs with truth` (_validity_fits.py) and the others down to `real inputs` (_nothing_runs.py): whole runs or their
 layers; `groups` to `rankings` (_nothing_rows.py): single statements; then lists of findings, scans, the gate of a
-comparison (_nothing_tables.py), units that are found, columns that give the outcome away, and findings that several
-models share.
+comparison (_nothing_tables.py), units that are found, intervals of findings (_nothing_coverage.py), columns that give
+the outcome away, and findings that several models share.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from __future__ import annotations
 import sys
 from functools import partial
 
+import _nothing_coverage as coverage
 import _nothing_rows as rows
 import _nothing_runs as runs
 import _nothing_tables as tables
@@ -49,6 +50,7 @@ QUESTIONS = {
     "scan": Question(tables.scans, tables.SCANS, (5_000,), 1_000, together=20, at_once=True),
     "gate": Question(tables.stopped, tables.GATES, (2_000,), 200, level=0.1, together=10, at_once=True),
     **found_units.QUESTIONS,
+    **coverage.QUESTIONS,
     "leaks": known_later.QUESTIONS["no leaks"],
     "shared findings": Question(partial(shared, "size"), named(CELLS["size"]), (500,), 200),
 }

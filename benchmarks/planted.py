@@ -1,7 +1,6 @@
 """Does the ledger name what was planted, and nothing else? Beside other ways to find groups, on the same rows.
 
     python benchmarks/planted.py [--draws 50] [--worlds ledger] [--jobs 2]
-    PEERS=PYTHON python benchmarks/planted.py
 
 Each draw plants three groups (see `_planted.py`) and shifts their log-odds by -1.2, +1.0 and +0.8, or half of that:
 
@@ -14,13 +13,11 @@ Each draw plants three groups (see `_planted.py`) and shifts their log-odds by -
 z is that of the planted group given the other two. `exact` asks for the planted columns and values, ends of an interval
 within 5 % of the rows; `near`, of texts, for a Jaccard index of 0.8. `extra` counts findings a draw that are of no
 planted group (less than half of their rows in one, and a Jaccard index below 0.5), `again` second findings of a group
-that has one. The peers are told y - E[y | f], as the ledger is. PEERS names the python of an environment with
-benchmarks/requirements-peers.txt; without it those three are left out. Each finder may take 60 s.
+that has one. Other ways are told y - E[y | f], as the ledger is.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from functools import lru_cache
@@ -28,24 +25,21 @@ from pathlib import Path
 
 import numpy as np
 
-from _finders import APART, FINDERS, LIMIT_S, apart
+from _finders import FINDERS
 from _judge import Judge
 from _ledger import Meaning
 from _planted import HOLES, TABLE, TEXT, Planted, make
 from _shares import FOUND, UNTOLD, Question, ask
+from _small_values import jaccard
 from _validity_counts import Told
 
 LEAST_Z, LEAST_EXACT, LEAST_JACCARD = 5.0, 0.95, 0.8
-STRONGEST = 3
-THREE = "wise_pizza, three strongest"
-"""wise-pizza has no stopping rule: its three strongest are shown beside the twenty of its documentation."""
 
 
 def worlds(_: Path | None) -> list[str]:
     """Methods, with kinds and strengths."""
-    methods = [*FINDERS, *((*APART, THREE) if os.environ.get("PEERS") else ())]
     return [f"{method}: {kind}, strength {strength:g}"
-            for method in methods for kind in (TABLE, HOLES, TEXT) for strength in (1.0, 0.5)]  # fmt: skip
+            for method in FINDERS for kind in (TABLE, HOLES, TEXT) for strength in (1.0, 0.5)]  # fmt: skip
 
 
 @lru_cache(maxsize=1)
@@ -53,12 +47,6 @@ def drawn(kind: str, strength: float, draw: int, rows: int) -> tuple[Planted, Ju
     """Rows of a draw, and the statistic of their groups."""
     planted = make(kind, strength, draw, rows or None)
     return planted, Judge(planted.rows.correct, planted.rows.confidence, draw)
-
-
-def jaccard(one: np.ndarray, two: np.ndarray) -> float:
-    """Shared rows over all rows of both."""
-    either = (one | two).sum()
-    return float((one & two).sum() / either) if either else 0.0
 
 
 def judged(planted: Planted, segments: list[Meaning]) -> dict:
@@ -87,13 +75,8 @@ def found(world: str, rows: int, draw: int) -> Told:
     planted, judge = drawn(kind, float(strength), draw, rows)
     z = [judge.z(g.rows, [h.rows for h in planted.groups if h is not g]) for g in planted.groups]
     start = time.perf_counter()
-    if method in FINDERS:
-        segments, seconds = FINDERS[method](planted, judge, draw), time.perf_counter() - start
-        if seconds > LIMIT_S:
-            segments = []
-    else:
-        segments, seconds = apart(method.partition(",")[0], os.environ["PEERS"], planted, judge)
-    one = judged(planted, segments[:STRONGEST] if method == THREE else segments)
+    one = judged(planted, FINDERS[method](planted, judge, draw))
+    seconds = time.perf_counter() - start
     strong = np.abs(z) >= LEAST_Z
     right = np.array(one["jaccard"]) >= LEAST_JACCARD if kind == TEXT else np.array(one["exact"])
     name, others = "near" if kind == TEXT else "exact", one["extra"] + one["again"]
@@ -101,7 +84,7 @@ def found(world: str, rows: int, draw: int) -> Told:
         misses={"another finding" if method == "ledger" else f"another finding{UNTOLD}": others > 0},
         counts={f"{name}, z of 5{FOUND}": (int(strong.sum()), int(right[strong].sum())),
                 f"{name}{FOUND}": (3, int(right.sum()))},
-        means={"extra": one["extra"], "again": one["again"], "seconds": seconds or LIMIT_S},
+        means={"extra": one["extra"], "again": one["again"], "seconds": seconds},
     )  # fmt: skip
 
 

@@ -15,8 +15,8 @@ behind it by more than the tolerance, by a paired test at 5 %, adjusted by Holm 
                     (_classifiers.py)
     later rows      log loss on rows that came later (_later_rows.py)
 
-The others count what is wrong, by sets, with the targets of `nothing.py` (_real_findings.py): findings beside a scan of
-values, findings of a half in the other half, before and after the correction, and claims of some rows by the others.
+The others count what is wrong, by sets, with the targets of `nothing.py` (_real_findings.py): findings of a half
+in the other half, before and after the correction, and claims of some rows by the others.
 """
 
 from __future__ import annotations
@@ -126,7 +126,6 @@ QUESTIONS = {
         partial(classifiers.judged, "tables"), classifiers.of_tables, classifiers.OF_TABLES, (1_000,)
     ),
     "later rows": Duel(later.later, later.set_names, later.METHODS),
-    "scan of values": Question(findings.beside_scan, ledger_sets, (0,), 1, at_once=True, data=True),
     "replication": Question(findings.replication, ledger_sets, (0,), 10, level=0.1, at_once=True, data=True),
     "mending": Question(findings.mending, columns.set_names, (12_000,), 2, level=0.1, at_once=True, data=True),
     "claims": Question(findings.claims, set_names, (1_000,), 1, data=True),

@@ -5,8 +5,9 @@
 `units`: no table is counted by a quantity, and identities that repeat are what is counted where rows hang together.
 `null`: outcomes are drawn anew, independent given the risk: rows are counted. `planted`: they are drawn with an
 intraclass correlation of .1 in an identity: it is counted. `flights`: of --data, the day or the plane is counted.
-`whole`: runs by `--quick` with a natural outcome, half of the rows teaching: log loss of the other half. Tables of
-pydataset were not looked at while anything was developed.
+`statements`: what a quick run of half of the units states, held against the other half (_statements.py); twenty of
+them are drawn. `whole`: runs by `--quick` with a natural outcome, half of the rows teaching: log loss of the other
+half. Tables of pydataset were not looked at while anything was developed.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from scipy.stats import beta
 import miscal
 from _column_peers import Table, lightgbm
 from _duels import Duel
-from _shares import Question, ask
+from _shares import UNTOLD, Question, ask
+from _statements import KNOWN, judged
 from _tables import OUTCOMES, PACKAGES, RealTable, tables
 from _validity_counts import Told
 from miscal.base.folds import PERIODS
@@ -49,9 +51,11 @@ FOLLOWED = frozenset(
 )  # fmt: skip
 """Columns of these tables that say whose a row is: by name, and levels that are seen every year. By looking at them."""
 NULL_COPIES, CORRELATION, BEYOND_CHANCE = 0.02, 0.1, 2.33
+STATEMENTS = 20
 NO_COLUMN = ("rows", "equal inputs", "near copies")
-PARTS = ("units", "null", "planted", "flights", "whole")
+PARTS = ("units", "null", "planted", "flights", "statements", "whole")
 FLIGHTS = "flights_dev.parquet", "flights_dev_july.parquet"
+CENSUS = "census_dev_2015.parquet"
 FLIGHT_ROWS = 2_000, 5_000, 12_000, 40_000
 MONTHS = {"April": [4], "May": [5], "June": [6], "quarter": [4, 5, 6], "July": [7]}
 
@@ -90,7 +94,10 @@ def drawn(
     folder: Path | None, part: str, name: str, draw: int
 ) -> tuple[pl.DataFrame, dict[str, np.ndarray], str | None]:
     """A table with the outcomes of a part, its identities, and the one that is planted."""
-    table = _flights(folder, name) if part == "flights" else _all()[name].frame
+    if name == "census":
+        table = pl.read_parquet(folder / CENSUS).rename({"predicted_probability": "risk", "employed": "event"})
+    else:
+        table = _flights(folder, name) if name not in _all() else _all()[name].frame
     rng = np.random.default_rng((draw, len(table), PARTS.index(part)))
     risk, identities, planted = table["risk"].to_numpy(), _repeated(name, table), None
     if part == "null":
@@ -131,6 +138,19 @@ def counted(part: str, folder: Path | None, name: str, _: int, draw: int) -> Tol
     return told
 
 
+def stated(folder: Path | None, name: str, _: int, draw: int) -> Told:
+    """Count what a run of one half says that the other half contradicts; what the run counts is in one half."""
+    table = drawn(folder, "statements", name, draw)[0]
+    triples = with_units(read_triples(table, group="auto", seed=draw, **KNOWN), draw)
+    unit = np.arange(len(table)) if triples.group is None else np.unique(triples.group, return_inverse=True)[1]
+    judging = (np.random.default_rng((draw, 6)).random(int(unit.max()) + 1) < 0.5)[unit]
+    learned, other = table.filter(~judging), table.filter(judging)
+    run = miscal.discover(learned, seed=draw, n_jobs=1, quick=True, progress=False, **KNOWN)
+    every, some = judged(run, other, unit[judging], draw, STATEMENTS)
+    counts = {f"{kind}{UNTOLD}": (len(wrong), sum(wrong)) for kind, wrong in every.items()}
+    return Told(counts={"drawn": (len(some), int(sum(some)))} | counts)
+
+
 def whole(folder: Path | None, name: str, _: int, seed: int, method: str) -> dict:
     """Teach by one half of a table and judge by the other, of other persons."""
     table, identities, _planted = drawn(folder, "whole", name, seed)
@@ -162,8 +182,9 @@ def worlds(part: str, folder: Path | None) -> list[str]:
     """Tables that serve a part."""
     if part == "flights":
         return [f"{month} {rows}" for month in MONTHS for rows in FLIGHT_ROWS] if folder else []
-    if part == "whole":
-        return [one for one in OUTCOMES if one in _all()]
+    if part in ("whole", "statements"):
+        names = [one for one in OUTCOMES if one in _all()]
+        return names if part == "whole" else [*names, *(["July 12000", "census"] if folder else [])]
     known = {name: _repeated(name, one.frame) for name, one in _all().items()}
     if part == "planted":
         return [name for name, found in known.items() if found]
@@ -173,7 +194,8 @@ def worlds(part: str, folder: Path | None) -> list[str]:
 
 QUESTIONS = {
     **{part: Question(partial(counted, part), partial(worlds, part), (0,), 1, level=0.1, data=True)
-       for part in PARTS[:-1]},
+       for part in PARTS[:-2]},
+    "statements": Question(stated, partial(worlds, "statements"), (0,), 2, data=True),
     "whole": Duel(whole, partial(worlds, "whole"), ("raw", "isotonic", "lightgbm", "miscal"), tolerance=0.005,
                   quiet=tuple(OUTCOMES)),
 }  # fmt: skip

@@ -5,7 +5,6 @@ And small cases of the scripts that judge the ledger: what judges must itself be
 
 import importlib
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -83,18 +82,6 @@ def test_the_judge_agrees_with_the_ledger_on_z_and_with_scipy_on_small_tables(sc
 def test_holm_stops_at_the_first_that_does_not_pass(script):
     assert script("_judge").holm(np.array([0.012, 0.03, 0.2, 0.001])).tolist() == [True, False, False, True]
     assert script("_judge").holm(np.array([0.01, 0.02])).all()
-
-
-def test_a_value_that_the_ledger_lacks_is_missed_unless_its_findings_explain_it(script, monkeypatch):
-    sets, rows = script("_real_findings"), rows_of_three(0.3)
-    told = sets.compare(rows, "kind", 0)
-    assert "kind = law" in told["told"]
-    assert told["missed"] == {}
-    whole = sets.ledger_of(rows)
-    for kind, left in {"in the table": {}, "missed": {"values": ()}}.items():
-        less = replace(whole, findings=(), **left)
-        monkeypatch.setattr(sets, "ledger_of", lambda rows, seed, less=less: less)
-        assert "kind = law" in sets.compare(rows, "kind", 0)[kind]
 
 
 def test_strong_findings_of_a_half_hold_in_the_other(script):

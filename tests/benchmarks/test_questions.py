@@ -16,7 +16,7 @@ CHEAP = ("raw", "bare", "isotonic", "miscal")
 
 
 @pytest.mark.parametrize(
-    "script", ["nothing", "small", "real", "planted", "tables", "pairs", "power", "found_units", "known_later"]
+    "script", ["nothing", "small", "real", "planted", "tables", "power", "found_units", "known_later"]
 )
 def test_each_question_is_answered(script, monkeypatch, tmp_path, capsys):
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
