@@ -118,7 +118,7 @@ def scale_sentence(numbers: JudgeNumbers) -> str:
     return f"Scores stand for how often people approve at each, so that both agree on average: {scores}."
 
 
-LONGEST_FIRST, LONGEST_NAME = 45, 50
+LONGEST_FIRST, LONGEST_NAME = 62, 62
 """Characters of a group's name in the headline, and in a sentence; tables hold the whole name."""
 HARMED_NAME = 40
 """Characters of the name of a group that the correction makes worse."""
@@ -265,7 +265,9 @@ def _off_most(finding: Finding, words: Vocabulary) -> str:
     """Say the same in the words of pictures and tables, in at most 20 words."""
     group, says, true, between = _told(finding, LONGEST_FIRST)
     happened, promise = words.heads
-    return f"{_begin(group)}: {promise} {says}, {happened} {true} ({between}, {finding.n:,} rows)."
+    # a name that was cut begins with a value, which stays as the data write it
+    group = _begin(group) if group.startswith("rows ") else group
+    return f"{group}: {promise} {says}, {happened} {true} ({between}, {finding.n:,} rows)."
 
 
 def _told(finding: Finding, longest: int) -> tuple[str, str, str, str]:
