@@ -1,5 +1,6 @@
 """A quick ridge that stands in for the field, and rows with a shift that it finds."""
 
+from contextlib import contextmanager
 from typing import ClassVar
 
 import numpy as np
@@ -53,10 +54,17 @@ class RidgeField(Estimator):
         return X.astype(float)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def quick():
+@contextmanager
+def quickly():
+    """Let the ridge stand in for the field."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(ESTIMATORS, "auto", f"{__name__}:RidgeField")
+        yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick():
+    with quickly():
         yield
 
 

@@ -12,7 +12,6 @@ import pytest
 from miscal.base.errors import InputError
 from miscal.data.splits import in_canonical_order
 from miscal.discovery import estimating
-from miscal.discovery.progress import Progress
 from miscal.discovery.run import read_run
 from miscal.discovery.run_folder import check_seal
 from miscal.discovery.tables import field_table
@@ -20,37 +19,25 @@ from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField
 from miscal.report import write_run
 
-from .ridge import RidgeField, discover, quick, triples  # noqa: F401 - a fixture
-
-TOLD: list[Progress] = []
+from .ridge import RidgeField, discover, quick  # noqa: F401 - a fixture
 
 
-@pytest.fixture(scope="module")
-def data():
-    return triples()
+def test_stages_are_announced_and_timed(found, told):
+    assert list(found.summary.timing) == [now.stage for now in told if now.share == 0]
+    assert list(found.summary.timing) == [now.stage for now in told if now.share == 1]
 
 
-@pytest.fixture(scope="module")
-def found(data):
-    return discover(data, map_method="pca", seed=1, progress=TOLD.append)
-
-
-def test_stages_are_announced_and_timed(found):
-    assert list(found.summary.timing) == [now.stage for now in TOLD if now.share == 0]
-    assert list(found.summary.timing) == [now.stage for now in TOLD if now.share == 1]
-
-
-def test_the_field_tells_every_fit_and_the_time_left(found):
-    field = [now for now in TOLD if now.stage == "field"]
+def test_the_field_tells_every_fit_and_the_time_left(told):
+    field = [now for now in told if now.stage == "field"]
     shares = [now.share for now in field]
     # the start, the fit on all rows, ten folds and seven or eight of earlier folds, the end
     assert len(field) > 12
     assert shares[0] == 0
     assert shares[-1] == 1
     assert all(before < after for before, after in pairwise(shares))
-    assert all(now.left is not None and now.left >= 0 for now in TOLD)
+    assert all(now.left is not None and now.left >= 0 for now in told)
     assert field[-1].found.startswith("The model says")
-    assert TOLD[-1].left < TOLD[0].left
+    assert told[-1].left < told[0].left
 
 
 def test_every_column_of_the_field_is_explained(found):

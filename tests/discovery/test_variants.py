@@ -16,16 +16,6 @@ from .ridge import RidgeField, discover, quick, triples  # noqa: F401 - a fixtur
 pytestmark = pytest.mark.whole
 
 
-@pytest.fixture(scope="module")
-def data():
-    return triples()
-
-
-@pytest.fixture(scope="module")
-def found(data):
-    return discover(data, map_method="pca", seed=1)
-
-
 def test_rows_keep_their_order_and_numbers(data):
     shuffled = data.take(np.random.default_rng(0).permutation(len(data)))
     table = discover(shuffled, map_method="pca").table

@@ -75,6 +75,8 @@ def claim_of(rows: FittedRows, *, seed: int) -> Certificate:
     inputs = places if rows.evaluated.all() else places[rows.evaluated]
     known = every.correct, every.confidence, every.expected
     found = smoothed_residuals(inputs, *known, design=every.design, random_state=seed)
+    if found is None:  # where inputs or outcomes are all alike
+        return certificate(tested, random_state=seed)
     # what the score needs to reject beside a field that says as much as chance
     level = needed(1 - EVIDENCE_DEFAULTS.field_weight, EVIDENCE_DEFAULTS.significance)
     learned = detectable_places(found, level, random_state=seed)
