@@ -16,7 +16,7 @@ from miscal.base.errors import InputError, MissingColumn, argument
 from miscal.base.precision import chosen_rows, held_rows
 from miscal.base.vocabulary import Kind, vocabulary
 from miscal.data.columns import RowColumns
-from miscal.data.encoders.kinds import read_dates
+from miscal.data.encoders.dates import read_dates
 from miscal.data.encoders.texts import PlacesAndColumns
 from miscal.data.judged import ClassProbabilities
 from miscal.data.readers.matrices import numbers_or_checked, read_matrix
