@@ -78,7 +78,7 @@ class RowFaults:
             return rows
         if not drop:
             self.refuse(f"correct them, or {DROP}")
-        parts = ", ".join(f"{n} by {reason}" for reason, n in self.counts().items())
+        parts = ", ".join(f"{reason} ({n})" for reason, n in self.counts().items())
         note = f"{int((~self.sound).sum())} of {len(self.first)} rows were dropped as invalid: {parts}"
         if not self.sound.any():
             raise InputError(f"no valid row is left: {note}")
