@@ -32,7 +32,7 @@ from miscal.base.folds import PERIODS
 from miscal.calibration.calibrators import CALIBRATORS
 from miscal.calibration.metrics.scores import log_losses
 from miscal.calibration.survey_design import intraclass_score
-from miscal.data.encoders.kinds import read_dates
+from miscal.data.encoders.dates import read_dates
 from miscal.data.readers.read import read_triples
 from miscal.discovery.units import with_units
 

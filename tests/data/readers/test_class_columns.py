@@ -106,8 +106,8 @@ def test_invalid_rows_are_dropped_and_counted():
     rows = read_triples(broken, probabilities="p_*", label="kind", on_invalid="drop")
     assert len(rows) == len(rows.classes) == ((TABLE["size"] <= 1.5) & (TABLE["size"] >= -1.5)).sum()
     [note] = [one for one in rows.notes if "dropped" in one]
-    assert "by the probabilities" in note
-    assert "by labels" in note
+    assert "the probabilities are missing" in note
+    assert "labels (column" in note
 
 
 @pytest.mark.parametrize(

@@ -212,7 +212,7 @@ def test_values_that_are_not_finite_are_refused_or_dropped(column, bad):
         read_triples(data, features="x")
     t = read_triples(data, features="x", on_invalid="drop")
     assert t.row.tolist() == [i for i in range(N) if i not in cells]
-    assert f"3 of 200 rows were dropped as invalid: 3 by '{column}'" in t.notes
+    assert f"3 of 200 rows were dropped as invalid: '{column}' (3)" in t.notes
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), 1e300])
@@ -223,7 +223,7 @@ def test_embeddings_that_are_not_finite_are_refused_or_dropped(bad):
         read_triples(frame(), embeddings=X)
     t = read_triples(frame(), embeddings=X, on_invalid="drop")
     np.testing.assert_array_equal(t.X, np.delete(X, [3, 5], axis=0).astype(np.float32))
-    assert any("2 by 'embeddings'" in note for note in t.notes)
+    assert any("'embeddings' (2)" in note for note in t.notes)
 
 
 def test_a_missing_text_is_refused_where_it_is_x_and_empty_where_it_is_shown():

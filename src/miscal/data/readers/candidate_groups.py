@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from miscal.base.arrays import column_of, dense_rank
 from miscal.base.errors import MiscalError
 from miscal.base.folds import PERIODS
+from miscal.data.encoders.dates import read_dates
 from miscal.data.encoders.features import embedding_columns
-from miscal.data.encoders.kinds import read_dates
 from miscal.data.readers.leaks import LeakSearch
 from miscal.data.readers.roles import Grouping
 from miscal.data.readers.rows import TableRows

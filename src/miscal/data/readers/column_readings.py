@@ -15,16 +15,9 @@ from miscal.base.arrays import column_of, dense_rank
 from miscal.base.checks import DATES
 from miscal.base.document import Measure
 from miscal.base.errors import InputError, argument
+from miscal.data.encoders.dates import STROKED
 from miscal.data.encoders.features import blank_rows, embedding_columns
-from miscal.data.encoders.kinds import (
-    STROKED,
-    CategoryColumn,
-    DateColumn,
-    NumberColumn,
-    hardly_repeats,
-    is_text,
-    kind_of,
-)
+from miscal.data.encoders.kinds import CategoryColumn, DateColumn, NumberColumn, hardly_repeats, is_text, kind_of
 from miscal.data.readers.candidate_groups import FEW_UNITS, candidate_groups, names_identity
 from miscal.data.readers.leaks import LEAST_CHANCE, Leak, LeakSearch, blank_leaks
 from miscal.data.readers.roles import Roles

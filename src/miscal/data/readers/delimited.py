@@ -267,7 +267,8 @@ class Delimited(Source):
                 frame = read(schema_overrides=known)
             except pl.exceptions.ComputeError:
                 # of whole numbers beyond 128 bits, it knows what they are, and then cannot read them
-                kinds = pl.scan_csv(records, glob=False, **options).collect_schema()
+                scanned = pl.scan_csv(records, glob=False, **options)
+                kinds = scanned.collect_schema()
                 frame = read(schema_overrides={at: pl.String() for at in kinds if kinds[at] == pl.Int128} | known)
         if len(frame) != piece.rows:
             raise CorruptFile(

@@ -15,7 +15,7 @@ from miscal.base.errors import InputError, argument
 from miscal.base.folds import PERIODS, period_starts
 from miscal.base.vocabulary import ANSWER, EVENT, JUDGE, KINDS, Kind, Vocabulary, check_kind, vocabulary
 from miscal.data.columns import Columns, split_names
-from miscal.data.encoders.kinds import read_dates
+from miscal.data.encoders.dates import read_dates
 from miscal.data.readers.answers import NO_ANSWERS, AnswerColumns, answer_columns
 from miscal.data.readers.class_columns import CONFIDENCE, CORRECT, ClassColumns, find_classes
 from miscal.data.readers.names import find, guess, match, refuse_told, unreserved

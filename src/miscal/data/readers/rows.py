@@ -16,7 +16,7 @@ from miscal.base.errors import InputError, MissingColumn, argument
 from miscal.base.precision import chosen_rows, held_rows
 from miscal.base.vocabulary import Kind, vocabulary
 from miscal.data.columns import RowColumns
-from miscal.data.encoders.kinds import read_dates
+from miscal.data.encoders.dates import read_dates
 from miscal.data.encoders.texts import PlacesAndColumns
 from miscal.data.judged import ClassProbabilities
 from miscal.data.readers.matrices import numbers_or_checked, read_matrix
@@ -78,7 +78,7 @@ class RowFaults:
             return rows
         if not drop:
             self.refuse(f"correct them, or {DROP}")
-        parts = ", ".join(f"{n} by {reason}" for reason, n in self.counts().items())
+        parts = ", ".join(f"{reason} ({n})" for reason, n in self.counts().items())
         note = f"{int((~self.sound).sum())} of {len(self.first)} rows were dropped as invalid: {parts}"
         if not self.sound.any():
             raise InputError(f"no valid row is left: {note}")
