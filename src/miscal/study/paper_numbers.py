@@ -78,7 +78,7 @@ THRESHOLDS = _frame(
 """Table 4, appendix F.4: pairs with a smECE gap over 0.06. The shares contradict table 5b: they are no reference."""
 
 _NONE = (None, None, None)
-_Cell = tuple[float, float, float] | None
+_Cell = tuple[float, float, float]
 _GAPS: Mapping[str, tuple[_Cell, ...]] = {
     "qwen3-1.7b": ((0.083, 0.070, 0.098), (0.074, 0.048, 0.112), (0.013, 0.000, 0.038), (0.002, 0.000, 0.010)),
     "qwen3-4b": ((0.101, 0.071, 0.129), (0.062, 0.046, 0.083), (0.031, 0.000, 0.063), (0.002, 0.000, 0.010)),
@@ -93,7 +93,7 @@ _GAPS: Mapping[str, tuple[_Cell, ...]] = {
     "gemma-3-4b": ((0.002, 0.000, 0.013), (0.020, 0.008, 0.032), (0.005, 0.000, 0.028), (0.004, 0.000, 0.011)),
     "gemma-3-12b": ((0.040, 0.026, 0.055), (0.026, 0.014, 0.038), (0.005, 0.000, 0.028), (0.002, 0.000, 0.008)),
 }
-_SIZES: Mapping[str, tuple[_Cell, ...]] = {
+_SIZES: Mapping[str, tuple[_Cell | None, ...]] = {
     "qwen3-1.7b": ((26.4, 26.4, 27.0), (4.7, 3.4, 13.3), (43.1, 41.7, 74.8), None),
     "qwen3-4b": ((11.4, 10.4, 11.6), (15.2, 15.2, 15.2), (46.0, 45.3, 54.4), None),
     "qwen3-8b": ((35.6, 35.1, 39.1), (11.9, 11.6, 12.9), (34.5, 7.4, 48.4), (20.1, 20.1, 20.1)),

@@ -281,7 +281,7 @@ def _beside(title: str, write: Callable[..., GridCell], names: str) -> list[Colu
     return [(f"{title}, paper", write, theirs), (f"{title}, here", write, names)]
 
 
-def _share_of_slice(value: float | None, low: float | None, high: float | None, gap: float | None) -> GridCell:
+def _share_of_slice(value: float | None, low: float | None, high: float | None, gap: float | None = None) -> GridCell:
     if gap is not None and gap <= 0:
         return GridCell("none (gap \u2264 0)")
     return GridCell("none") if value is None else share(value, low, high)
@@ -337,7 +337,7 @@ def paper_grids(tables: Tables, method: str, n_planned: int | None, words: Words
     # quantiles may be cut off after they are taken
     draws = {"low": pl.col("gap_low").clip(0.0), "high": pl.col("gap_high").clip(0.0)}
     of_gaps = paper.beside(of_method(pairs, method, LEARNED).with_columns(**draws), pairs, paper.GAPS)
-    cited_share = lambda gap, *sizes: GridCell(DASH) if gap is None else _share_of_slice(*sizes, None)  # noqa: E731
+    cited_share = lambda gap, *sizes: GridCell(DASH) if gap is None else _share_of_slice(*sizes)  # noqa: E731
     found.append(("gaps", grid("Table 5", of_gaps, [
         *names(words), ("Gap, paper", score, "gap_paper gap_low_paper gap_high_paper"),
         ("Gap, here", score, "gap_boot_mean_clipped low high"),

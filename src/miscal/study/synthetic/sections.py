@@ -121,9 +121,9 @@ def interaction(records: Sequence[Record]) -> ExperimentSection:
     span = pl.col("r", "loss_r").filter(wide)
     found = mean.group_by("frequency", "amplitude", maintain_order=True).agg(
         *(pl.col(name).get(best).alias(f"best {name}") for name in ("r", "sigma", "lambda")),
-        *(pl.col(name).get(chosen).alias(f"by proxy: {name}") for name in ("r", "sigma", "lambda")),
-        pl.col("loss_r").max().alias("best r by loss"),
-        (span.max() - span.min()).name.prefix("span over lambda of the widest: "),
+        *(pl.col(name).get(chosen).alias(f"proxy's {name}") for name in ("r", "sigma", "lambda")),
+        pl.col("loss_r").max().alias("best by loss"),
+        (span.max() - span.min()).name.map({"r": "span", "loss_r": "span by loss"}.get),
     )
     small = mean.filter(pl.col("sigma") <= 0.1)
     shown = small.group_by("frequency", "amplitude", "lambda").agg(pl.col("r", "loss_r").mean())
@@ -134,7 +134,10 @@ def interaction(records: Sequence[Record]) -> ExperimentSection:
                 figures.interaction(table, k, name))
         for k in figures.levels(table, "frequency") for name, epoch in EPOCHS.items()
     ]  # fmt: skip
-    notes = "; ".join(f"{name}: {epoch}" for name, epoch in EPOCHS.items()) + "."
+    notes = (
+        f"By loss: {EPOCHS['loss_r']}; else {EPOCHS['r']}. The span is how far r of the widest bandwidth differs over "
+        "lambda."
+    )
     shown = means(shown.sort("frequency", "amplitude", "lambda"), named | {"lambda": "lambda"}, words)
     found = found.rename({column: head for head, column in named.items()})
     return ExperimentSection(found, drawings, shown, {"interaction": table}, notes)
@@ -145,14 +148,12 @@ def selection(records: Sequence[Record]) -> ExperimentSection:
     table = tables.choices(records)
     by_setting = table.group_by("method", "amplitude", "frequency").agg(pl.col("regret").mean())
     regret = by_setting.group_by("method").agg(
-        pl.col("regret").median().alias("median regret"), pl.col("regret").max().alias("largest")
+        pl.col("regret").median().alias("regret"), pl.col("regret").max().alias("largest")
     )
     own = table.group_by("method", maintain_order=True).agg(
-        pl.lit(tables.MEDIAN_REGRET).alias("published median"),
-        pl.col("spearman").median().alias("median Spearman"),
-        pl.col("spread").median().alias("median spread"),
-        _SETTINGS.alias("settings"),
-        _SEEDS.alias("seeds"),
+        pl.lit(tables.MEDIAN_REGRET).alias("published"),
+        pl.col("spearman").median().alias("Spearman"),
+        pl.col("spread").median().alias("spread"),
     )
     agreement = pl.DataFrame([{"method": one} | rank_agreement(some) for one, some in by(table, "method").items()])
     found = regret.join(own, on="method", maintain_order="right").join(agreement, on="method", maintain_order="left")
@@ -166,7 +167,8 @@ def selection(records: Sequence[Record]) -> ExperimentSection:
                 figures.proxy_against_oracle(table)),
     ]  # fmt: skip
     notes = (
-        "The paper's figure 3 claims more rank agreement where the oracle spread is larger, and less regret with more "
+        "Regret, Spearman and spread are medians. The paper's figure 3 claims more rank agreement where the oracle "
+        "spread is larger, and less regret with more "
         f"of it: rho of both, with p, from {FEWEST_CHOICES} choices on. For auto the candidates are those of its own "
         "table that the fitted model keeps, each measured by itself, and what it returns; the criterion is its "
         "out-of-fold log loss. Its regret is not that of the paper's grid: the candidates differ. A constant field "
@@ -186,7 +188,7 @@ def rank_agreement(choices: pl.DataFrame) -> dict[str, float | None]:
     found: dict[str, float | None] = {}
     for name in ("spread", "regret"):
         rho, p = stats.spearmanr(known[name], known["spearman"]) if told else (None, None)
-        found |= {f"rho with {name}": rho and float(rho), f"p of {name}": p and float(p)}
+        found |= {f"rho, {name}": rho and float(rho), f"p, {name}": p and float(p)}
     return found
 
 
@@ -201,12 +203,13 @@ def resreg(records: Sequence[Record]) -> ExperimentSection:
     ]
     strongest = pl.concat(rows).filter(pl.col("amplitude") == pl.col("amplitude").max())
     found = means(strongest.sort("frequency"), {"A": "amplitude", "of": "of", "frequency": "frequency"}, {"r": "r"})
-    found = found.with_columns(pl.format("r at k = {}", pl.col("frequency").map_elements(tables.brief, pl.String)))
-    found = found.pivot(on="literal", index=["of", "A"], values="r")
+    found = found.with_columns(k=pl.format("r at k = {}", pl.col("frequency").map_elements(tables.brief, pl.String)))
+    found = found.pivot(on="k", index=["of", "A"], values="r")
     epochs = table.select(
+        pl.lit(name).alias("of"),
         pl.col("n_epochs").min().alias("epochs trained, fewest"),
         pl.col("n_epochs").max().alias("most"),
-        pl.col("epoch").median().alias("kept, median"),
+        pl.col("epoch").median().round().cast(pl.Int64).alias("kept, median"),
     )
     drawings = [
         ("resreg-capacity", "Residual regression against capacity at the largest amplitude, mean over seeds.",
@@ -218,14 +221,16 @@ def resreg(records: Sequence[Record]) -> ExperimentSection:
         "Kept is the epoch of smallest validation error. The paper trains 300 epochs and does not say how it stops nor "
         "with what learning rate; ours is among the settings below."
     )
-    size = pl.format("{} x {}", "layers", "width")
-    wide = table.with_columns(size=size).pivot(
-        on="beside", index=["size", "parameters", "amplitude", "frequency", "seed", "r", "epoch"], values="beside_r"
-    ).fill_null(0.0).sort("parameters", "amplitude", "frequency")  # fmt: skip
     methods = table["beside"].unique(maintain_order=True).to_list()
+    wide = table.with_columns(size=pl.format("{} x {}", "layers", "width")).pivot(
+        on="beside", index=["size", "parameters", "amplitude", "frequency", "seed", "r", "epoch"], values="beside_r"
+    )
+    wide = wide.with_columns(pl.col(methods).fill_null(0.0)).sort("parameters", "amplitude", "frequency")
     places = {"layers x width": "size", "parameters": "parameters", **_PLACE}
     shown = means(wide, places, {"r": "r", "best epoch": "epoch"} | {f"r of {method}": method for method in methods})
-    return ExperimentSection(pl.concat([found, epochs], how="horizontal"), drawings, shown, {"resreg": table}, notes)
+    shown = shown.with_columns(pl.col("best epoch").round().cast(pl.Int64))
+    found = found.join(epochs, on="of", how="left", maintain_order="left")
+    return ExperimentSection(found, drawings, shown, {"resreg": table}, notes)
 
 
 BUILDERS = {maker.__name__: maker for maker in (clusters, sinusoid, interaction, selection, resreg)}
