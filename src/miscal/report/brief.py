@@ -42,9 +42,23 @@ def run_sheet(summary: Summary, folder: Path | None, *, every: bool = False) -> 
     shown = groups if every else off_by_themselves(groups)
     rows = [one for one in (all_rows(summary), *shown) if one is not None]
     unsure = any(one.unsure for one in rows)
+    return Sheet(
+        "run",
+        summary.data.path or "rows in memory",
+        summary.answer,
+        summary.kind,
+        tables=[Table(group_columns(words, unsure=unsure), rows, len(groups) - len(shown))] if rows else [],
+        facts=[*_warnings(summary), *_rest(summary, folder, run)],
+        marks={f"corrected {UNSURE}": "it is not known whether the correction helps there"} if unsure else {},
+        more="found.findings" if run is None else f"miscal show {run}",
+    )
+
+
+def group_columns(words: Vocabulary, *, unsure: bool = False) -> list[Column]:
+    """Return what is said of a group; `unsure`: whether it is not known of some what the correction makes of them."""
     # figures stand below figures
     marks = {True: UNSURE, False: " " if unsure else ""}
-    columns = [
+    return [
         Column("group", "name"),
         Column("rows", "n", lambda n: f"{n:,}"),
         Column(words.heads[1], "predicted", spoken),
@@ -52,16 +66,6 @@ def run_sheet(summary: Summary, folder: Path | None, *, every: bool = False) -> 
         Column("hidden", lambda one: Cell(_size(one, words), size=one.hidden.value)),
         Column("corrected", lambda one: "" if one.corrected is None else f"{spoken(one.corrected)}{marks[one.unsure]}"),
     ]
-    return Sheet(
-        "run",
-        summary.data.path or "rows in memory",
-        summary.answer,
-        summary.kind,
-        tables=[Table(columns, rows, len(groups) - len(shown))] if rows else [],
-        facts=[*_warnings(summary), *_rest(summary, folder, run)],
-        marks={f"corrected {UNSURE}": "it is not known whether the correction helps there"} if unsure else {},
-        more="found.findings" if run is None else f"miscal show {run}",
-    )
 
 
 def brief_lines(summary: Summary, folder: Path | None, *, every: bool = False, bars: bool = True) -> list[str]:
@@ -76,7 +80,8 @@ def _size(group: Group, words: Vocabulary) -> str:
         return ""
     ends = () if low is None or high is None else (low, high)
     size, *between = (one if one[0] == "-" else f"+{one}" for one in alike_points([value, *ends], words.digits))
-    return f"{size:>4} ({' to '.join(between)})" if between else f"{size:>4}"
+    interval = f"({' to '.join(between)})" if between else ""
+    return f"{size:>4} {interval:<15}"
 
 
 def _warnings(summary: Summary) -> list[tuple[str, str]]:
