@@ -8,12 +8,14 @@ import pytest
 
 from miscal.base.vocabulary import vocabulary
 from miscal.discovery.summary import Measure, Summary
-from miscal.report.brief import MOST_GROUPS, brief_lines, finding_words
+from miscal.report.brief import brief_lines, finding_words
 from miscal.report.opening import PATHS, columns_of
+from miscal.report.sheet import MOST_ROWS
 
 from .conftest import FINDING, RunMaker
 from .read_page import PAYLOADS
 
+MOST_GROUPS = MOST_ROWS - 1
 GOLDEN = Path(__file__).parent / "golden"
 NAMES = (
     *PAYLOADS,

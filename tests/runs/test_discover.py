@@ -27,7 +27,7 @@ from miscal.data.triples import Triples
 from miscal.discovery import layout
 from miscal.discovery.run import GivenRows, RunContent
 from miscal.findings.conditions.condition import Frame, with_features
-from miscal.report.brief import brief_lines, brief_markdown
+from miscal.report.brief import brief_lines, run_sheet
 from miscal.runs.discover import read_rows
 from miscal.runs.given import put_together
 from miscal.runs.settings import DiscoverySettings
@@ -535,7 +535,7 @@ def test_names_and_values_of_a_user_are_escaped(found):
     answer = summary.answer.model_copy(update=dict.fromkeys(("headline", "reason", "action"), hostile))
     changed = {"findings": (finding,), "alarms": (hostile,), "warnings": (hostile,), "answer": answer}
     told = summary.model_copy(update=changed)
-    assert not re.search(r"(?<!\\)<script", brief_markdown(told, Path("run")))
+    assert not re.search(r"(?<!\\)<script", run_sheet(told, Path("run"), every=True).markdown())
     assert hostile in "\n".join(brief_lines(told, None))
     page = miscal.Run(replace(found.content, summary=told))._repr_html_()
     assert "<script" not in page

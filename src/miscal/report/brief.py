@@ -8,7 +8,7 @@ from pathlib import Path
 
 from miscal.base.document import Measure
 from miscal.base.number_wording import rate, spoken, threshold_text
-from miscal.base.shown import WIDTH, escaped, fact_lines, markdown_table
+from miscal.base.shown import fact_lines
 from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.data.readers.column_readings import ColumnReading
 from miscal.discovery.answer import helps, rate_sentence
@@ -18,11 +18,11 @@ from miscal.findings.ledger.ledger import Finding
 from miscal.findings.verdict import alike_points, fate_words, in_points, interval_of_size, together_words
 from miscal.report.formatting import MINUS
 from miscal.report.groups import Group, all_rows, first_groups, off_by_themselves
-from miscal.report.opening import MOST_LINES, aligned, filled, opening_lines, short_facts
+from miscal.report.sheet import Cell, Column, Sheet, Table
 from miscal.report.texts import would_widen
 
-MOST_GROUPS, MOST_WARNINGS, MOST_LEFT_OUT = 8, 4, 6
-"""Groups and warnings that are printed, and columns that are named as left out; `miscal show` prints every group."""
+MOST_WARNINGS, MOST_LEFT_OUT = 4, 6
+"""Warnings that are printed, and columns that are named as left out."""
 
 WIDER = 1.05
 """From so much wider intervals on it is said what rows are counted by."""
@@ -30,103 +30,58 @@ FEW = 30
 """Units of which it is said that they are few."""
 UNSURE = "?"
 """Stands beside a corrected number of which it is not known whether it is better."""
-SPARE = 4
-"""Lines that long notes take of those of the groups."""
 
-_NAME, _NAME_LINES, _BLOCKS = 40, 3, 4
+
+def run_sheet(summary: Summary, folder: Path | None, *, every: bool = False) -> Sheet:
+    """Return the sheet of a run: its three lines, its groups, what to know of them, and what comes next.
+
+    `folder`: of the run, if it has one. `every`: whether groups are there that may not be off by themselves.
+    """
+    words, groups = vocabulary(summary.kind), first_groups(summary)
+    run = None if folder is None else shlex.quote(str(folder))
+    shown = groups if every else off_by_themselves(groups)
+    rows = [one for one in (all_rows(summary), *shown) if one is not None]
+    unsure = any(one.unsure for one in rows)
+    return Sheet(
+        "run",
+        summary.data.path or "rows in memory",
+        summary.answer,
+        summary.kind,
+        tables=[Table(group_columns(words, unsure=unsure), rows, len(groups) - len(shown))] if rows else [],
+        facts=[*_warnings(summary), *_rest(summary, folder, run)],
+        marks={f"corrected {UNSURE}": "it is not known whether the correction helps there"} if unsure else {},
+        more="found.findings" if run is None else f"miscal show {run}",
+    )
+
+
+def group_columns(words: Vocabulary, *, unsure: bool = False) -> list[Column]:
+    """Return what is said of a group; `unsure`: whether it is not known of some what the correction makes of them."""
+    # figures stand below figures
+    marks = {True: UNSURE, False: " " if unsure else ""}
+    return [
+        Column("group", "name"),
+        Column("rows", "n", lambda n: f"{n:,}"),
+        Column(words.heads[1], "predicted", spoken),
+        Column(words.heads[0], lambda one: spoken(one.happened.value or 0.0)),
+        Column("hidden", lambda one: Cell(_size(one, words), size=one.hidden.value)),
+        Column("corrected", lambda one: "" if one.corrected is None else f"{spoken(one.corrected)}{marks[one.unsure]}"),
+    ]
 
 
 def brief_lines(summary: Summary, folder: Path | None, *, every: bool = False, bars: bool = True) -> list[str]:
-    """Write a run as lines of at most 100 columns.
-
-    `folder`: of the run, if it has one. `every`: whether all groups are printed, and not the first eight. `bars`:
-    whether the terminal has the characters that bars are drawn with.
-    """
-    answer, words = summary.answer, vocabulary(summary.kind)
-    groups = first_groups(summary)
-    shown = groups if every else off_by_themselves(groups)[:MOST_GROUPS]
-    run = None if folder is None else shlex.quote(str(folder))
-    dots = "…" if bars else "..."
-    lines = opening_lines(answer, dots)
-    facts = [*_warnings(summary), *_rest(summary, folder, run)]
-    wanted = min(len(short_facts(facts, dots)), len(facts) + SPARE) + len(_unsure(shown))
-    whole = [one for one in [all_rows(summary)] if one is not None]
-    if whole or shown:
-        table = group_table([*whole, *shown], words, bars=bars)
-        # long names take several lines
-        while not every and len(shown) > 1 and len(lines) + len(table) + wanted + 3 > MOST_LINES:
-            shown = shown[:-1]
-            table = group_table([*whole, *shown], words, bars=bars)
-        lines += ["", *table]
-        if more := len(groups) - len(shown):
-            lines.append(f"{more} more: {'found.findings' if run is None else f'miscal show {run}'}")
-    return [*lines, "", *short_facts([*_unsure(shown), *facts], dots, 0 if every else len(lines))]
+    """Write a run as lines of at most 100 columns."""
+    return run_sheet(summary, folder, every=every).lines(bars=bars, every=every)
 
 
-def brief_markdown(summary: Summary, folder: Path) -> str:
-    """Write a run as GitHub-flavoured markdown: its three lines, every group, and what to know of them."""
-    answer, words = summary.answer, vocabulary(summary.kind)
-    groups = [one for one in (all_rows(summary), *first_groups(summary)) if one is not None]
-    rows = [(one.name, *_cells(one, " ".join(_size(one, words)))) for one in groups]
-    facts = [*_unsure(groups), *_warnings(summary), *_rest(summary, folder, shlex.quote(str(folder)))]
-    said = "\n".join(f"- **{escaped(about)}**: {escaped(text)}" for about, text in facts)
-    table = markdown_table(_heads(words), rows, numbers=range(1, 6))
-    lines = (f"### {escaped(answer.headline)}", escaped(answer.reason), f"**{escaped(answer.action)}**")
-    return "\n\n".join((*lines, table, said))
-
-
-def group_table(groups: Iterable[Group], words: Vocabulary, *, bars: bool = True) -> list[str]:
-    """Write groups as a table: rows, what was promised, what happened, what is hidden with its interval, corrected."""
-    groups = list(groups)
-    reach = max((abs(one.hidden.value or 0.0) for one in groups), default=0.0) or 1.0
-    heads = _heads(words)
-    numbers = [_cells(one, _hidden(one, reach, words, bars)) for one in groups]
-    if any(one.unsure for one in groups):
-        # figures stand below figures
-        numbers = [(*cells, last if last.endswith(UNSURE) else f"{last} ") for *cells, last in numbers]
-    wide = sum(2 + max(map(len, column)) for column in zip(heads[1:], *numbers, strict=True))
-    dots, empty = "…" if bars else "...", ("",) * len(heads[1:])
-    rows = []
-    for one, cells in zip(groups, numbers, strict=True):
-        name, *more = filled(one.name, min(_NAME, WIDTH - wide), _NAME_LINES, dots) or [""]
-        rows += [(name, *cells), *((line, *empty) for line in more)]
-    return aligned(heads, rows)
-
-
-def _heads(words: Vocabulary) -> tuple[str, ...]:
-    return "group", "rows", words.heads[1], words.heads[0], "hidden", "corrected"
-
-
-def _cells(group: Group, hidden: str) -> tuple[str, ...]:
-    """Write the numbers of a group beside its name."""
-    corrected = "" if group.corrected is None else f"{spoken(group.corrected)}{UNSURE if group.unsure else ''}"
-    return f"{group.n:,}", spoken(group.predicted), spoken(group.happened.value or 0.0), hidden, corrected
-
-
-def _size(group: Group, words: Vocabulary) -> list[str]:
+def _size(group: Group, words: Vocabulary) -> str:
     """Write what is hidden, and the ends of its interval, as far as they are known."""
     value, (low, high) = group.hidden.value, group.hidden.interval or (None, None)
     if value is None:
-        return []
+        return ""
     ends = () if low is None or high is None else (low, high)
     size, *between = (one if one[0] == "-" else f"+{one}" for one in alike_points([value, *ends], words.digits))
-    return [size, *([f"({' to '.join(between)})"] if between else [])]
-
-
-def _hidden(group: Group, reach: float, words: Vocabulary, bars: bool) -> str:
-    """Draw what is hidden as a bar from the middle, and write it."""
-    if not (size := _size(group, words)):
-        return ""
-    value = group.hidden.value or 0.0
-    bar = ("█" if bars else "#") * max(1, round(_BLOCKS * abs(value) / reach))
-    drawn = f"{bar:>{_BLOCKS}}{'':{_BLOCKS}}" if value < 0 else f"{'':{_BLOCKS}}{bar:<{_BLOCKS}}"
-    return f"{drawn} {size[0]:>4} {''.join(size[1:]):<15}"
-
-
-def _unsure(groups: Iterable[Group]) -> list[tuple[str, str]]:
-    """Say what the mark beside corrected numbers means, where one stands."""
-    many = any(one.unsure for one in groups)
-    return [(f"corrected {UNSURE}", "it is not known whether the correction helps there")] if many else []
+    interval = f"({' to '.join(between)})" if between else ""
+    return f"{size:>4} {interval:<15}"
 
 
 def _warnings(summary: Summary) -> list[tuple[str, str]]:

@@ -18,8 +18,8 @@ from miscal.report.formatting import MINUS, NBSP, THIN
 from miscal.report.groups import Curves, Group
 from miscal.report.opening import MOST_LINES, aligned, filled, opening, opening_lines, short_facts
 
-MOST_ROWS, MOST_NOTES = 8, 3
-"""Rows of its table, and notes, that a sheet has on a terminal; the page has all."""
+MOST_ROWS, MOST_NOTES, SPARE = 9, 3, 4
+"""Rows of its table, and notes, that a sheet has on a terminal; and lines that long notes take of those of the rows."""
 NAME, LEAST, NAME_LINES, BLOCKS = 40, 16, 3, 4
 """Columns of the name of a row on a terminal at most and at least, its lines, and blocks of a bar to either side."""
 STYLES = ("base.css", "tables.css", "figures.css", "answer.css", "values.css", "print.css")
@@ -68,10 +68,14 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of anything, and the columns that are shown of them, of which the first names the row."""
+    """Rows of anything, and the columns that are shown of them, of which the first names the row.
+
+    `left` counts rows that are not among them.
+    """
 
     columns: Sequence[Column]
     rows: Sequence[Any]
+    left: int = 0
 
     def cells(self, *, page: bool = False) -> list[list[Cell]]:
         """Write the cells of every row; those that pages alone have, if `page`."""
@@ -99,8 +103,7 @@ class Table:
         for name, cells in zip([heads[0], *names], [heads[1:], *texts], strict=True):
             first, *more = filled(name.replace("…", dots), limit, NAME_LINES, dots) or [""]
             lines += [(first, *cells), *((line, *[""] * len(cells)) for line in more)]
-        more = len(self.rows) - len(rows)
-        return [*aligned(lines[0], lines[1:]), *([f"{more} more: see the page"] if more else [])]
+        return aligned(lines[0], lines[1:])
 
     def markdown(self) -> str:
         """Return it as GitHub-flavoured markdown."""
@@ -157,7 +160,8 @@ class Sheet:
 
     `command` and `name` say what it is of, `kind` of what the probabilities are. Of the `tables`, terminals have room
     for the first, notebooks and markdown for all. `pictures` open the page, and `folds` follow; the notes and the
-    `glossary` get a fold each. `alarm`: whether the headline is one.
+    `glossary` get a fold each. `alarm`: whether the headline is one. `marks` explain the last characters of what they
+    are about, where these stand in the table; `more` says where the other rows are.
     """
 
     command: str
@@ -171,6 +175,8 @@ class Sheet:
     folds: Sequence[Fold] = ()
     glossary: Mapping[str, str] = field(default_factory=dict)
     alarm: bool = False
+    marks: Mapping[str, str] = field(default_factory=dict)
+    more: str = "see the page"
     decimals: int = 1
     version: str | None = None
 
@@ -179,24 +185,29 @@ class Sheet:
         """What it is, in a line."""
         return f"{self.command.capitalize()} of {self.name}"
 
-    def lines(self, files: Facts = (), *, bars: bool = True) -> list[str]:
-        """Return it as lines for a terminal, thirty at most; `files` says where more is.
+    def lines(self, files: Facts = (), *, bars: bool = True, every: bool = False) -> list[str]:
+        """Return it as lines for a terminal, thirty at most but for `every` row; `files` says where more is.
 
         `bars`: whether the terminal has the characters that bars are drawn with.
         """
         dots = "…" if bars else "..."
-        opened = opening_lines(self.answer, dots)
+        lines = opening_lines(self.answer, dots)
         notes = [("note", one) for one in self.notes[:MOST_NOTES]]
         if more := len(self.notes) - len(notes):
-            notes.append(("", f"{more} more: see the page"))
-        facts = [*self.facts, *notes, *files]
-        lines = opened
-        for one in self.tables[:1]:
-            # long names take several lines
-            lengths = range(min(len(one.rows), MOST_ROWS), 0, -1)
-            fit = ([*opened, "", *one.lines(most, dots)] for most in lengths)
-            lines = next((lines for lines in fit if len(lines) + len(facts) + 2 <= MOST_LINES), lines)
-        return [*lines, "", *short_facts([(about, plain(said)) for about, said in facts], dots, len(lines))]
+            notes.append(("", f"{more} more: {self.more}"))
+        facts = [(about, plain(said)) for about, said in (*self.facts, *notes, *files)]
+        wanted, marks = min(len(short_facts(facts, dots)), len(facts) + SPARE), []
+        for table in self.tables[:1]:
+            for most in range(len(table.rows) if every else min(len(table.rows), MOST_ROWS), 0, -1):
+                written = table.lines(most, dots)
+                if more := len(table.rows) + table.left - most:
+                    written.append(f"{more} more: {self.more}")
+                # a mark is explained where it stands
+                marks = [(about, said) for about, said in self.marks.items() if about[-1] in "".join(written)]
+                if every or len(lines) + len(written) + len(marks) + wanted + 2 <= MOST_LINES or most <= 2:
+                    lines += ["", *written]
+                    break
+        return [*lines, "", *short_facts([*marks, *facts], dots, 0 if every else len(lines))]
 
     def text(self) -> str:
         """Return it as text."""
@@ -224,7 +235,7 @@ class Sheet:
         """Return it as GitHub-flavoured markdown, for an issue or the summary of a job."""
         answer = self.answer
         headline = f"> **Alarm.** {escaped(answer.headline)}" if self.alarm else escaped(answer.headline)
-        facts = [*self.facts, *(("note", one) for one in self.notes)]
+        facts = [*self.marks.items(), *self.facts, *(("note", one) for one in self.notes)]
         said = "\n".join(f"- **{escaped(about)}**: {escaped(plain(text))}" for about, text in facts)
         action = f"**{escaped(answer.action)}**" if answer.action else ""
         tables = [table.markdown() for table in self.tables if table.rows]

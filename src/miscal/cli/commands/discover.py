@@ -109,13 +109,13 @@ def run_discovery(
         found = write_run(make, out, overwrite=overwrite, reads=reads)
         show(Progress("report", 1.0, time.monotonic() - start))
 
-    from miscal.report.brief import brief_lines, brief_markdown
+    from miscal.report.brief import brief_lines, run_sheet
 
     place = Path(out)
     form.print(
         lambda: brief_lines(found.summary, place, bars=draws_blocks())[len(said) :],
         found.summary.to_json,
-        lambda: brief_markdown(found.summary, place),
+        lambda: run_sheet(found.summary, place, every=True).markdown(),
     )
 
 

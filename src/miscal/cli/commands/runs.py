@@ -44,11 +44,11 @@ def show(run_dir: RunDir, form: Form, by: By = None, name: Class = None, columns
         raise InputError("give one of --by COL, --class NAME and --columns")
     if by is None and name is None:
         from miscal.discovery.summary import read_summary
-        from miscal.report.brief import brief_lines, brief_markdown, column_lines
+        from miscal.report.brief import brief_lines, column_lines, run_sheet
 
         summary, folder = read_summary(run_dir), Path(run_dir)
         lines = column_lines(summary) if columns else brief_lines(summary, folder, every=True, bars=draws_blocks())
-        form.print(lambda: lines, summary.to_json, lambda: brief_markdown(summary, folder))
+        form.print(lambda: lines, summary.to_json, lambda: run_sheet(summary, folder, every=True).markdown())
         return
     from miscal.data.columns import split_names
     from miscal.runs.show import class_sheet, show, show_class, table_lines, table_markdown

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from markupsafe import Markup
 
 from miscal.base.document import Measure
 from miscal.base.vocabulary import vocabulary
 from miscal.discovery.answer import group_name
 from miscal.findings.ledger.values import ColumnValue
+from miscal.report.brief import group_columns
 from miscal.report.formatting import bounds, count, metric, p_value, points, rate
 from miscal.report.groups import Group, drawn_curves
 from miscal.report.panels.groups import column_views, forest_axis
@@ -48,13 +51,10 @@ def sheet_of(summary: ScanSummary) -> Sheet:
         for place, one in enumerate(found.findings, start=1)
     ]
     given = {one.number: finding for one, finding in zip(groups, found.findings, strict=True)}
+    name, *numbers = group_columns(terms)
     columns = [
-        Column("group", lambda one: Cell(one.name, "; ".join(given[one.number].aliases[:3] if one.number else ()))),
-        Column("rows", "n", count),
-        Column(terms.heads[1], "predicted", rate),
-        Column(terms.heads[0], "happened.value", rate),
-        Column("hidden, points", lambda one: _sized(one.hidden)),
-        Column("corrected", lambda one: "" if one.corrected is None else rate(one.corrected)),
+        replace(name, of=lambda one: Cell(one.name, "; ".join(given[one.number].aliases[:3] if one.number else ()))),
+        *numbers,
         Column(
             "beside rows in the same groups above",
             lambda one: _sized(given[one.number].conditional) if one.number else Cell(),
@@ -127,7 +127,7 @@ def _sized(measure: Measure) -> Cell:
     if measure.value is None:
         return Cell()
     ends = bounds(measure.interval)
-    return Cell(f"{points(measure.value)}{f' ({ends})' if ends else ''}", size=measure.value)
+    return Cell(f"{points(measure.value)}{f' ({ends})' if ends else ''}")
 
 
 def _values(found: ScanSummary, tables: dict[str, list[ColumnValue]]) -> Markup:
