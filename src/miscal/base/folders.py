@@ -23,7 +23,7 @@ from dataclasses import is_dataclass
 from functools import cache, reduce
 from operator import or_
 from pathlib import Path
-from types import NoneType, UnionType
+from types import GenericAlias, NoneType, UnionType
 from typing import Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -318,7 +318,7 @@ def _together(hint: Any, value: Any, place: str, arrays: Mapping[str, np.ndarray
     if origin is dict and isinstance(value, dict) and (parts[0] is str or not value):
         return {key: _together(parts[1], one, f"{place}.{key}", arrays) for key, one in value.items()}
     if origin is dict and isinstance(value, list) and parts[0] is not str:
-        return dict(_together(list[tuple[parts]], value, place, arrays))
+        return dict(_together(GenericAlias(list, GenericAlias(tuple, parts)), value, place, arrays))
     if not isinstance(value, dict):
         raise TypeError(f"{place} cannot be {str(value)[:40]!r}")
     return built(hint, value, under(place, arrays))
