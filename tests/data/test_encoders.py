@@ -251,3 +251,13 @@ def test_sentence_embeddings_mean_something_and_survive_saving(tmp_path):
     config, tensors = state_of(encoder)
     with pytest.raises(MismatchError, match="weights differ"):
         built(Encoder, config | {"sha256": "0" * 64}, tensors)
+
+
+def test_categories_of_many_levels_alone_still_place_every_row():
+    table = pl.DataFrame({"topic": [f"t{k}" for k in range(60)] * 2})
+    encoder = FeatureColumns(["topic"]).fit(table)
+    X = encoder.transform(table)
+    assert X.shape == (120, encoder.n_features) == (120, len(encoder.names))
+    assert encoder.layout.places == 1
+    assert encoder.columns_of(X)["topic"].tolist() == table["topic"].to_list()
+    assert encoder.blanked(X, "topic")[:, -1].tolist() == [-1] * 120

@@ -31,6 +31,10 @@ MOST_NUMBERED = 40
 """More number columns than this whose names are one stem and a running number (x_0, x_1, ...) are an embedding."""
 
 
+NOWHERE = ("everywhere alike",)
+"""Column of x that is 0 in all rows, where categories of many levels leave none: a field needs a place for each row."""
+
+
 class FeatureColumns(Encoder):
     """Columns of the table: numbers, truth values, dates, categories of any number of levels, lists of numbers.
 
@@ -71,10 +75,8 @@ class FeatureColumns(Encoder):
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the columns of x."""
-        return (
-            *(name for kind in self._ordered for name in kind.names),
-            *(name for kind in self._ordered for name in kind.levels),
-        )
+        numbers = tuple(name for kind in self._ordered for name in kind.names)
+        return (*(numbers or NOWHERE), *(name for kind in self._ordered for name in kind.levels))
 
     @property
     def n_features(self) -> int:
@@ -85,6 +87,7 @@ class FeatureColumns(Encoder):
     def layout(self) -> InputLayout:
         """What the columns of x are."""
         numbers, codes = (sum(len(getattr(kind, part)) for kind in self.kinds) for part in ("names", "levels"))
+        numbers = numbers or len(NOWHERE)
         starts = np.cumsum([0, *(len(kind.names) for kind in self._ordered)])
         dated = zip(self._ordered, starts.tolist(), strict=False)
         moments = tuple(start for kind, start in dated if isinstance(kind, DateColumn))
@@ -122,6 +125,8 @@ class FeatureColumns(Encoder):
         """Put the columns side by side, and then their levels."""
         series = {kind.column: self._known(values, kind) for kind in self.kinds}
         numbers = [kind.numbers(series[kind.column]) for kind in self._ordered]
+        if not any(part.shape[1] for part in numbers):
+            numbers = [np.zeros((len(values), len(NOWHERE)), np.float32)]
         codes = [kind.codes(series[kind.column]) for kind in self._ordered]
         # single precision holds every level: a table of categories alone is never held in double precision
         precision = np.result_type(np.float32, *(part.dtype for part in numbers))
