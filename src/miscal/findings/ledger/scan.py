@@ -249,7 +249,8 @@ class _Scan(Candidates):
     def _least_off(self, group: int) -> float:
         """How far the outcomes of a group are from its confidence at least, 0 where that is not known."""
         rows, inside = self.table.own(group)
-        low, high = residual_size(rows.take(inside), float(self.settings.significance * self.share[group])).interval
+        level = float(self.settings.significance * self.share[group])
+        low, high = residual_size(rows.take(inside), level).interval or (0.0, 0.0)
         return max(low, -high, 0.0)
 
     def _left(self, group: int, k: int, sign: float) -> tuple[float, float]:
