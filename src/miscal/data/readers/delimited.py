@@ -7,7 +7,7 @@ import io
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from threading import Lock
 from typing import Any, NoReturn
@@ -228,7 +228,7 @@ class Delimited(Source):
         """Read some columns; of a piece as text, or with the types that whole files have."""
         if piece is None:
             self.text.refuse_too_large()
-            frame = self._read([*self.pieces(1 << 62), Piece(0, 0, 0)][0], names, None)
+            frame = self._read(self._all, names, None)
             return nan_as_null(pl.DataFrame({name: _as_booleans(column_of(frame, name)) for name in names}))
         types = self._types_of(names) if typed else dict.fromkeys(names, pl.String())
         # true and false are words in any case, which the parser may not know
@@ -236,6 +236,11 @@ class Delimited(Source):
         frame = self._read(piece, names, read_as)
         made = {name: column_of(frame, name) for name in names}
         return pl.DataFrame(made | {n: _truth_values(made[n]) for n in names if types[n] == pl.Boolean})
+
+    @cached_property
+    def _all(self) -> Piece:
+        """All records as one piece."""
+        return [*self.pieces(1 << 62), Piece(0, 0, 0)][0]
 
     def _types_of(self, names: Sequence[str]) -> dict[str, pl.DataType]:
         """Types by all values of the file, as whole files have them: read once, by the first thread that asks."""

@@ -81,7 +81,7 @@ class RowFaults:
         parts = ", ".join(f"{reason} ({n})" for reason, n in self.counts().items())
         note = f"{int((~self.sound).sum())} of {len(self.first)} rows were dropped as invalid: {parts}"
         if not self.sound.any():
-            raise InputError(f"no valid row is left: {note}")
+            raise InputError("; ".join(filter(None, (f"no valid row is left: {note}", self._found[0][-1]))))
         return rows.take(self.sound).noting(note)
 
     def reasons(self) -> np.ndarray:
