@@ -23,7 +23,7 @@ MOST_ROWS, MOST_NOTES, SPARE = 9, 3, 4
 NAME, LEAST, NAME_LINES, BLOCKS = 40, 16, 3, 4
 """Columns of the name of a row on a terminal at most and at least, its lines, and blocks of a bar to either side."""
 STYLES = ("base.css", "tables.css", "figures.css", "answer.css", "values.css", "print.css")
-PROGRAMS = ("folds.js", "sort.js")
+PROGRAMS = ("element.js", "order.js", "sort.js", "folds.js")
 
 Facts = Sequence[tuple[str, str]]
 """What a fact is about, in a word or two, and what is said."""
