@@ -31,13 +31,17 @@ Facts = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table: its text, what stands below it on a page, a class of styles, a chart; `size` draws a bar."""
+    """A cell of a table: its text, what stands below it on a page, a class of styles, a chart.
+
+    `size` draws a bar; `key` is what a page sorts it by.
+    """
 
     text: str = ""
     aside: str = ""
     kind: str = ""
     chart: Chart | None = None
     size: float | None = None
+    key: float | str | None = None
 
     @property
     def whole(self) -> str:
@@ -63,19 +67,20 @@ class Column:
     def cell(self, row: Any) -> Cell:
         """Write the cell of a row."""
         value = attrgetter(self.of)(row) if isinstance(self.of, str) else self.of(row)
-        return value if isinstance(value, Cell) else Cell(self.write(value))
+        return value if isinstance(value, Cell) else Cell(self.write(value), key=value)
 
 
 @dataclass(frozen=True)
 class Table:
     """Rows of anything, and the columns that are shown of them, of which the first names the row.
 
-    `left` counts rows that are not among them.
+    `left` counts rows that are not among them; `sortable`: whether headings of its page sort it.
     """
 
     columns: Sequence[Column]
     rows: Sequence[Any]
     left: int = 0
+    sortable: bool = False
 
     def cells(self, *, page: bool = False) -> list[list[Cell]]:
         """Write the cells of every row; those that pages alone have, if `page`."""
