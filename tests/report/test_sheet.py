@@ -2,7 +2,11 @@
 
 from itertools import product
 
+import numpy as np
+import polars as pl
 import pytest
+
+import miscal
 
 from ..runs.compare.test_page import comparison
 from ..runs.monitor.test_page import monitoring, question
@@ -15,6 +19,17 @@ SHEETS = {
     "monitor": lambda text: monitoring(text).shown(),
     "monitor without rows": lambda text: monitoring(text, rows=0).shown(),
 }
+
+
+def scanned(text):
+    """A scan in which a value of a column, which is off, is a text."""
+    rng = np.random.default_rng(0)
+    kind, risk = rng.choice(["a", "b"], 2_000), rng.uniform(0.3, 0.7, 2_000)
+    late = rng.random(2_000) < risk + np.where(kind == "a", 0.2, -0.2)
+    frame = pl.DataFrame({"risk": risk, "late": late, "kind": np.where(kind == "a", text, "b")})
+    return miscal.scan(frame, probability="risk", event="late").shown()
+
+
 each = pytest.mark.parametrize("made", SHEETS.values(), ids=SHEETS)
 
 
@@ -68,7 +83,7 @@ def test_a_terminal_has_thirty_lines_at_most_however_much_there_is(bars):
 @pytest.mark.browser
 @BROWSED[-1]
 @pytest.mark.parametrize("width", [390, 1280])
-@each
+@pytest.mark.parametrize("made", [*SHEETS.values(), scanned], ids=[*SHEETS, "scan"])
 def test_a_browser_draws_it_and_every_cell_says_what_it_is(browser, tmp_path, width, made):  # noqa: F811 - a fixture
     """On a phone the heads of the columns are hidden, so each cell has its own."""
     file = tmp_path / "page.html"
@@ -83,5 +98,8 @@ def test_a_browser_draws_it_and_every_cell_says_what_it_is(browser, tmp_path, wi
     assert {one == "none" for one in labels} == {width > 860}
     assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
     assert seen.page.evaluate("window.hit") is None
+    sortable = seen.page.locator("table.sortable thead th").count()
+    assert seen.page.locator("table.sortable thead button").count() == sortable
+    assert (sortable > 0) == (made is scanned)
     seen.check_quiet()
     seen.page.close()

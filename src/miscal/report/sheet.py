@@ -23,7 +23,7 @@ MOST_ROWS, MOST_NOTES, SPARE = 9, 3, 4
 NAME, LEAST, NAME_LINES, BLOCKS = 40, 16, 3, 4
 """Columns of the name of a row on a terminal at most and at least, its lines, and blocks of a bar to either side."""
 STYLES = ("base.css", "tables.css", "figures.css", "answer.css", "values.css", "print.css")
-PROGRAMS = ("folds.js", "sort.js")
+PROGRAMS = ("element.js", "order.js", "sort.js", "folds.js")
 
 Facts = Sequence[tuple[str, str]]
 """What a fact is about, in a word or two, and what is said."""
@@ -31,13 +31,17 @@ Facts = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table: its text, what stands below it on a page, a class of styles, a chart; `size` draws a bar."""
+    """A cell of a table: its text, what stands below it on a page, a class of styles, a chart.
+
+    `size` draws a bar; `key` is what a page sorts it by.
+    """
 
     text: str = ""
     aside: str = ""
     kind: str = ""
     chart: Chart | None = None
     size: float | None = None
+    key: float | str | None = None
 
     @property
     def whole(self) -> str:
@@ -63,19 +67,20 @@ class Column:
     def cell(self, row: Any) -> Cell:
         """Write the cell of a row."""
         value = attrgetter(self.of)(row) if isinstance(self.of, str) else self.of(row)
-        return value if isinstance(value, Cell) else Cell(self.write(value))
+        return value if isinstance(value, Cell) else Cell(self.write(value), key=value)
 
 
 @dataclass(frozen=True)
 class Table:
     """Rows of anything, and the columns that are shown of them, of which the first names the row.
 
-    `left` counts rows that are not among them.
+    `left` counts rows that are not among them; `sortable`: whether headings of its page sort it.
     """
 
     columns: Sequence[Column]
     rows: Sequence[Any]
     left: int = 0
+    sortable: bool = False
 
     def cells(self, *, page: bool = False) -> list[list[Cell]]:
         """Write the cells of every row; those that pages alone have, if `page`."""

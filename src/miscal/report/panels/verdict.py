@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,13 +13,14 @@ from miscal.base.number_wording import lower_limit, percent, rate, threshold_tex
 from miscal.base.vocabulary import Vocabulary
 from miscal.discovery.answer import LACKING, confusion_sentence, rate_sentence, scale_sentence, words_of
 from miscal.discovery.summary import Summary
-from miscal.discovery.summary_parts import ClassEvent, Rate
+from miscal.discovery.summary_parts import ClassEvent, GroupRate
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.decisions import BrokenPromise, Decision, Promise, ends, gain_in_words
 from miscal.findings.ledger.ledger import Finding
 from miscal.findings.verdict import fate_words
 from miscal.report.drawing import LINEAR_AXES, Chart, Dot, Mark, ProbabilityAxes, Scale, log_odds_axes, path
-from miscal.report.formatting import THIN
+from miscal.report.formatting import DASH, THIN, count
+from miscal.report.sheet import Cell, Column, Part, Table
 from miscal.report.source import Source
 from miscal.report.texts import begin, first_sentence, short
 
@@ -94,44 +96,43 @@ HEADS = {"rate": "People would approve", "judge": "The judge says"}
 """Estimates of a row by their names, with their headings."""
 
 
-class Estimate(NamedTuple):
-    """An estimate as a cell of a table: its heading, what it is sorted by, and it and its interval in words."""
-
-    head: str
-    key: float
-    rate: str
-    interval: str
-
-
-def judge(source: Source) -> dict[str, Any] | None:
-    """Return what is shown of a judge; None of a run that has none."""
+def judge(source: Source) -> list[Any] | None:
+    """Return tables of all answers, of findings and of values of columns; None of a run that has no judge."""
     numbers = source.summary.judge
     if numbers is None:
         return None
     findings = [one for one in numbers.groups if one.finding is not None]
     others = [one for one in numbers.groups if one.finding is None]
     titled = {"All answers": [numbers.whole], "Where the judge errs": findings, "By value of a column": others}
-    tables = {name: rows for name, rows in titled.items() if rows}
-    rates = [getattr(row, name) for rows in tables.values() for row in rows for name in HEADS]
-    return {
-        "lead": rate_sentence(numbers),
-        "scale": scale_sentence(numbers),
-        "heads": HEADS.values(),
-        "tables": {
-            title: [(row, [_estimate(head, getattr(row, name)) for name, head in HEADS.items()]) for row in rows]
-            for title, rows in tables.items()
-        },
-        "reasons": sorted({LACKING[rate.lacking] for rate in rates if rate is not None and rate.lacking is not None}),
-        "unequal": bool(source.summary.settings.get("source", {}).get("options", {}).get("labelling_probability")),
-    }
+    rates = [getattr(row, name) for rows in titled.values() for row in rows for name in HEADS]
+    lacking = sorted({LACKING[rate.lacking] for rate in rates if rate is not None and rate.lacking is not None})
+    options = source.summary.settings.get("source", {}).get("options", {})
+    given = ", with the probabilities that were given" if options.get("labelling_probability") else ""
+    columns = [
+        Column("answers", "name"),
+        Column("how many", "rate.n", count),
+        Column("judged by people", "rate.n_labelled", count),
+        *(Column(head, partial(_estimate, name)) for name, head in HEADS.items()),
+    ]
+    return [
+        f"{rate_sentence(numbers)} {scale_sentence(numbers)}".strip(),
+        *(Part(title, Table(columns, rows, sortable=True)) for title, rows in titled.items() if rows),
+        "People would approve: prediction-powered inference on the corrected judge (Angelopoulos et al., 2023), which "
+        "uses the verdicts of people where there are some and the judge everywhere. It holds whatever the judge is "
+        f"worth, if the answers that people have judged were chosen at random{given}. Intervals are at 95 %, each for "
+        "its own row. The judge's own rate is right only where the judge is."
+        f"{''.join(f' A dash in place of an interval: {reason}.' for reason in lacking)}",
+    ]
 
 
-def _estimate(head: str, rate: Rate | None) -> Estimate:
+def _estimate(name: str, row: GroupRate) -> Cell:
+    """Write an estimate of a row, and its interval below it."""
+    rate = getattr(row, name)
     if rate is None or rate.estimate is None:
-        return Estimate(head, -1, "", "")
+        return Cell(DASH, key=-1)
     low, high = (percent(end, 1) for end in rate.interval) if rate.interval else ("", "")
-    interval = f"{low.removesuffix(' %')} to {high}" if rate.interval else "–"
-    return Estimate(head, rate.estimate, percent(rate.estimate, 1), interval)
+    interval = f"{low.removesuffix(' %')} to {high}" if rate.interval else DASH
+    return Cell(percent(rate.estimate, 1), interval, key=rate.estimate)
 
 
 RARE, LOWEST = 0.05, 1e-3
