@@ -82,6 +82,8 @@ class SavedClasses:
         tried = self.correct(np.zeros((1, n_features)), np.full((1, k), 1 / k), np.array([True]))
         if tried.shape != (1, k) or len(self.read.columns) not in (0, k) or not np.isfinite(tried).all():
             raise ValueError(f"a correction that does not give {k} probabilities")
+        if self.read.log is None or self.read.matrix is not None:
+            raise ValueError("probabilities that are read in another way than any model's")
 
 
 @dataclass(frozen=True)
