@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from miscal.base.folders import built, state_of
 from miscal.data.judged import MOST_LEVELS, JudgeScale
 
 
@@ -19,7 +20,7 @@ def test_a_scale_never_falls_and_never_says_never(score, approved):
     found = scale.probability(np.sort(score))
     assert (np.diff(found) >= -1e-12).all()
     assert ((found > 0) & (found < 1)).all()
-    assert JudgeScale.from_dict(scale.to_dict()) == scale
+    assert built(JudgeScale, *state_of(scale)) == scale
 
 
 @given(st.permutations(range(40)), st.floats(0.1, 5), st.floats(-9, 9))
@@ -54,4 +55,4 @@ def test_scales_of_many_scores_are_mapped_by_a_curve():
 @pytest.mark.parametrize("broken", [{"scores": [2.0, 1.0]}, {"approval": [0.9, 0.1]}, {"approval": [0.1, 1.5]}])
 def test_a_damaged_scale_is_refused(broken):
     with pytest.raises(ValueError, match="rise"):
-        JudgeScale.from_dict({"scores": [1.0, 2.0], "approval": [0.1, 0.9], "words": []} | broken)
+        built(JudgeScale, state_of(JudgeScale((1.0, 2.0), (0.1, 0.9)))[0] | broken, {})
