@@ -130,7 +130,7 @@ def by_ledger(rows: Rows, name: str, seed: int, told: Told) -> Sequence:
     labelled = LabelledRows.of(y, f, expected, row=np.arange(len(y)), **known)
     ledger = find(labelled, named_groups(rows.columns), seed=seed)
     for one in (one for one in ledger.values if one.condition in FIXED):
-        ends = [one.confidence + end for end in one.residual.interval]
+        ends = [one.confidence + end for end in one.residual.interval or ()]
         count(told, "rate of a value", ends, rows.mean(rows.rate, one.condition))
         count(told, "rate of a value, of the world", ends, rates(name)[one.condition])
         count(told, "hidden part of a value", one.hidden.interval, rows.mean(rows.hidden, one.condition))
@@ -142,7 +142,7 @@ def by_run(rows: Rows, name: str, seed: int, told: Told) -> Sequence:
     asked = {"group": "none", "probability": "f", "event": "y", "quick": True, "progress": False} | ASKED.get(name, {})
     run = discover(rows.frame(), seed=seed, n_jobs=1, **asked)
     accuracy, mean = run.summary.global_.accuracy, average(run.content.table["corrected"].to_numpy(), rows.weight)
-    moved = [mean + end - accuracy.value for end in accuracy.interval]
+    moved = [mean + end - accuracy.value for end in accuracy.interval or ()]
     told.interval("corrected mean, of the world", moved, rates(name)[None])
     told.interval("corrected mean and the rate seen", accuracy.interval, mean)
     return run.summary.findings

@@ -10,6 +10,7 @@ Groups need 20 rows, 10 units and five outcomes of either kind in the other half
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -26,7 +27,7 @@ from miscal.findings.conditions.condition import frame_of_rows
 QUANTILE, LEAST_ROWS, LEAST_UNITS, LEAST_OUTCOMES = 1.96, 20, 10, 5
 KNOWN = {"probability": "risk", "event": "event"}
 LEARNED = ("group: corrected", "threshold: corrected promised")
-Stated = tuple[str, Measure | float, int, np.ndarray, np.ndarray]
+Stated = tuple[str, Any, int, np.ndarray, np.ndarray]
 
 
 def stated(run: miscal.Run, other: pl.DataFrame, unit: np.ndarray, seed: int) -> Iterator[Stated]:
@@ -43,7 +44,7 @@ def stated(run: miscal.Run, other: pl.DataFrame, unit: np.ndarray, seed: int) ->
             yield "group: corrected", one.corrected, one.n, c, meant.rows
             yield "group: left by the correction", one.after, one.n, left, meant.rows
     frame = frame_of_rows(rows.metadata, rows.X, rows.encoder, text=rows.text)
-    for one in run.content.values:
+    for one in run.content.values or ():
         if one.condition.lacks(frame) is None:
             inside = one.condition.rows(frame)
             yield "value: predicted", one.confidence, one.n, f, inside
