@@ -326,6 +326,7 @@ def sheet_of(document: Monitoring) -> Sheet:
         facts=[
             ("rows", f"{last.rows:,} new, {found.rows:,} in {_count(len(found.looks), 'look')}{dropped}{by}"),
             ("tolerance", f"{_tolerated(level)} from what it says, to either side"),
+            *(("log loss", _gain(one)) for one in found.questions if one.kind == GAIN),
         ],
         notes=[*found.warnings, *(f"not asked: {one}" for one in found.left_out)],
         pictures=[
@@ -349,8 +350,7 @@ def sheet_of(document: Monitoring) -> Sheet:
                     f"Outcomes less corrected {terms.probabilities}, of all rows so far after each look, in points, "
                     "with the interval that holds at all looks together; the band is what is allowed.",
                     asked,
-                    "The log loss is that of the corrected less that of the raw ones, in nats. Of what does not hold, "
-                    "rows and numbers are those of the looks that showed it.",
+                    "Of what does not hold, rows and numbers are those of the looks that showed it.",
                 ],
             ),
             Fold("looks", "Looks", f"{len(found.looks)} so far, with {count(found.rows)} rows", [overall, looks]),
@@ -386,9 +386,8 @@ def _questions(found: Monitoring) -> Table:
     words = vocabulary(found.kind)
     # of what thresholds are is said once, below the table
     side = f"corrected {words.probability}"
-    name = lambda one: "change of log loss" if one.kind == GAIN else one.about.replace(side, "corrected")  # noqa: E731
     columns = (
-        Column("rows", name),
+        Column("rows", lambda one: one.about.replace(side, "corrected")),
         Column("looks", lambda one: Cell(one.key, chart=_course(one, reach)), drawn=True),
         Column("number", "rows.n", count),
         Column("it says", "rows.corrected", rate),
@@ -397,7 +396,15 @@ def _questions(found: Monitoring) -> Table:
         Column("off, points", lambda one: _off_by(one, decimals)),
         Column("correction", _state, number=False),
     )
-    return Table(columns, found.in_order)
+    return Table(columns, [one for one in found.in_order if one.kind != GAIN])
+
+
+def _gain(one: QuestionNumbers) -> str:
+    """Say by how much the correction changes the log loss of all rows, which has no place among points."""
+    value, ends = one.rows.value.value, one.rows.value.interval
+    said = "no rows" if value is None else f"{signed(value, 4)} by the correction"
+    between = "" if ends is None else f" ({bounds(ends, 'change', 4)})"
+    return f"{said}{between}: {one.state}"
 
 
 def _course(one: QuestionNumbers, reach: float | None = None) -> Chart | None:
@@ -422,14 +429,12 @@ def _state(one: QuestionNumbers) -> Cell:
 
 
 def _off_by(one: QuestionNumbers, decimals: int) -> Cell:
-    """Write value and interval of a question, in points (of the gain: in nats), and the zone that is allowed."""
+    """Write value and interval of a question, in points, and the zone that is allowed."""
     (low, high), value, ends = one.allowed, one.rows.value.value, one.rows.value.interval
-    form, digits = ("change", 4) if one.kind == GAIN else ("points", decimals)
-    write = lambda number: signed(number, 4) if one.kind == GAIN else points(number, decimals)  # noqa: E731
-    said = "no rows" if value is None else write(value)
+    said = "no rows" if value is None else points(value, decimals)
     if value is not None and ends is not None:
-        said += f" ({bounds(ends, form, digits)})"
-    right = f"up to {write(high)}" if low is None else f"{write(low)} to {write(high)}"
+        said += f" ({bounds(ends, 'points', decimals)})"
+    right = f"{points(low, decimals)} to {points(high, decimals)}"
     return Cell(said, f"allowed: {right}{'; too few units for an interval' if ends is None else ''}")
 
 
