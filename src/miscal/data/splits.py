@@ -111,6 +111,8 @@ def kept_together(triples: Triples) -> tuple[str, ...]:
             "Intervals count groups, and so few prove little: name a column that tells more groups apart, or name none "
             "if rows are independent",
         )
+    if triples.counted_by.cells:
+        return ()
     ids = own_ids(triples)
     repeated = int((np.bincount(ids)[ids] > 1).sum())
     if not repeated:

@@ -36,6 +36,8 @@ class FoundUnits:
         That period.
     others : tuple of (str, float)
         Columns that rows could also be counted by, and how many times as wide intervals would be.
+    cells : bool, default False
+        Whether rows of equal inputs are the cells of a coarse table: no copies, so that nothing keeps them together.
 
     Examples
     --------
@@ -48,6 +50,7 @@ class FoundUnits:
     factor: float = 1.0
     coarser: str | None = None
     others: tuple[tuple[str, float], ...] = ()
+    cells: bool = False
 
 
 SPLITS = ("train", "val", "test")
@@ -305,6 +308,8 @@ class Triples:
     @property
     def units(self) -> np.ndarray:
         """Number of what each row must stay together with, int64 (n,): its group, by default the rows of its input."""
+        if self.group is None and self.counted_by.cells:
+            return np.arange(len(self))
         return self.equal_inputs if self.group is None else row_groups(self.X, self.group)
 
     def take(self, index: Any) -> Triples:

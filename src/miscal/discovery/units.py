@@ -63,27 +63,38 @@ def with_units(triples: Triples, seed: int) -> Triples:
     if triples.group is not None:
         named = triples.source.get("columns", {}).get("group")
         return replace(triples, counted_by=FoundUnits("named", named))
+    cells = _are_cells(triples)
     if triples.candidate_groups is None:
-        return triples
-    equal, source = _equal_inputs(triples)
+        return replace(triples, counted_by=FoundUnits(cells=cells))
+    equal, source = _equal_inputs(triples, cells)
     group, found, others = _chosen(triples, equal, seed)
     if group is None or found is None:
         group, found = equal, FoundUnits(source, others=others)
     if len(np.unique(group)) == len(triples):
-        return replace(triples, counted_by=FoundUnits(others=others))
+        return replace(triples, counted_by=FoundUnits(others=others, cells=cells))
     columns = triples.source.get("columns", {}) | {"group": found.column}
     return replace(triples, group=group, counted_by=found, source=triples.source | {"columns": columns})
 
 
-def _equal_inputs(triples: Triples) -> tuple[Ints, str]:
+def _is_table(triples: Triples) -> bool:
+    """Whether inputs are columns that a person reads, and no embedding."""
+    return triples.layout.table or triples.X.shape[1] < EMBEDDED
+
+
+def _are_cells(triples: Triples) -> bool:
+    """Whether some inputs are equal, as those of a coarse table are, and no copies."""
+    if not _is_table(triples):
+        return False
+    equal = row_groups(triples.X)
+    return bool(equal.max() + 1 < len(equal)) and _by_chance(triples, equal)
+
+
+def _equal_inputs(triples: Triples, cells: bool) -> tuple[Ints, str]:
     """Give rows of equal inputs, and those that are nearly copies, one number, where the inputs identify something."""
-    X = triples.X
-    equal = no_larger_than_a_unit(row_groups(X))
-    table = triples.layout.table or X.shape[1] < EMBEDDED
-    some = equal.max() + 1 < len(X)
-    found = np.arange(len(X)) if some and table and _by_chance(triples, equal) else equal
-    found = linked(found, near_copies(triples.places, table=table))[found]
-    if found.max() + 1 == len(X):
+    equal = no_larger_than_a_unit(row_groups(triples.X))
+    found = np.arange(len(equal)) if cells else equal
+    found = linked(found, near_copies(triples.places, table=_is_table(triples)))[found]
+    if found.max() + 1 == len(equal):
         return found, "rows"
     return found, "near copies" if found.max() < equal.max() else "equal inputs"
 
