@@ -192,8 +192,12 @@ def _cuts(x: NDArray[np.floating], weight: Floats | None) -> tuple[NDArray[np.fl
 
 def _found(
     cells: _Cells, y: Floats, offset: Floats, weight: Floats, unit: NDArray[np.int64]
-) -> Iterator[tuple[list[Shift], float]]:
-    """Add the groups that stand out, one after the other, and fit the shifts of all; with z of the last one added."""
+) -> Iterator[tuple[list[Shift], float, float]]:
+    """Add the groups that stand out, one after the other, and fit all shifts; with that of all rows, and the last z.
+
+    All rows have a shift of their own, or what is taken from a group would be missing in the mean: groups are told by
+    how they differ from other rows.
+    """
     p = expit(offset)
     pairs, many = cells.pairs(weight * (y - p), weight * p * (1 - p))
     singles, share = sum(map(len, cells.at)), PAIR_LEVEL if many else 0.0
@@ -203,8 +207,8 @@ def _found(
     first = np.cumsum([0, *map(len, shared)])
     both = csr_array((np.ones(first[-1]), np.concatenate([*shared, []]).astype(int), first), shape=(len(pairs), len(y)))
     chosen: list[Shift] = []
-    inside = np.zeros((0, len(y)), bool)
-    ridge: list[float] = []
+    inside = np.ones((1, len(y)), bool)
+    ridge = [0.0]
     left = np.full(len(threshold), True)
     shift = np.zeros(len(y))
     while len(chosen) < MOST_GROUPS and left.any():
@@ -232,10 +236,10 @@ def _found(
         # information is of so many times fewer units
         ridge.append(RIDGE * max(1.0, spread**2 / rest[number]))
         sizes, errors = fit_shifts(inside.astype(np.float64), y, offset, weight, np.array(ridge), unit)
-        fitted = zip(chosen, sizes.tolist(), errors.tolist(), strict=True)
-        chosen = [replace(c, shift=s, error=e) for c, s, e in fitted]
+        level, *fitted = zip(sizes.tolist(), errors.tolist(), strict=True)
+        chosen = [replace(c, shift=s, error=e) for c, (s, e) in zip(chosen, fitted, strict=True)]
         shift = sizes @ inside
-        yield chosen, abs(float(scores.sum())) / spread
+        yield chosen, level[0], abs(float(scores.sum())) / spread
 
 
 def fit_shifts(
@@ -276,6 +280,8 @@ class ShiftField(Estimator):
     ----------
     shifts_ : tuple of Shift
         In the order in which they were found.
+    level_ : float
+        Shift of all rows, in log-odds, beside those of groups; 0 where there are none.
     n_rows_ : int
         Rows learned from.
     selection_, global_map_, structure_, settings_
@@ -295,6 +301,7 @@ class ShiftField(Estimator):
     # fits are short, and processes would take longer to start
     most_rows_in_threads: ClassVar[int] = 1_000_000
     shifts_: tuple[Shift, ...]
+    level_: float
     n_rows_: int
 
     @one_thread()
@@ -312,7 +319,8 @@ class ShiftField(Estimator):
         unit = np.unique(rows.units, return_inverse=True)[1].ravel()
         # log-odds of other folds: those of the map's own rows would hide a part of what groups are off by
         found = list(_found(_Cells.of(rows), y, maps.log_odds[maps.chosen], weight, unit))
-        shifts, z = found[-1][0] if found else [], [last for _, last in found]
+        shifts, level = found[-1][:2] if found else ([], 0.0)
+        z = [last for *_, last in found]
         losses = {
             name: float(np.average(log_losses(y, expit(odds)), weights=weight)) for name, odds in maps.log_odds.items()
         }
@@ -320,7 +328,7 @@ class ShiftField(Estimator):
             {"z": None, "name": f"global map: {name}", "log_loss": loss, "chosen": name == maps.chosen}
             for name, loss in losses.items()
         ]
-        self.global_map_, self.shifts_, self.n_rows_ = maps.map, tuple(shifts), len(rows)
+        self.global_map_, self.shifts_, self.level_, self.n_rows_ = maps.map, tuple(shifts), level, len(rows)
         self.structure_ = bool(shifts)
         found = [{"name": f"shift {k}", "z": one, "log_loss": None, "chosen": True} for k, one in enumerate(z, start=1)]
         self.selection_ = [*told, *found]
@@ -328,8 +336,8 @@ class ShiftField(Estimator):
         return self
 
     def shift(self, X: np.ndarray) -> Floats:
-        """Sum the shifts of the groups that rows are in, float64 (n,)."""
-        return sum((one.shift * one.rows(X) for one in self.shifts_), np.zeros(len(X)))
+        """Sum the shifts of all rows, and of the groups that rows are in, float64 (n,)."""
+        return sum((one.shift * one.rows(X) for one in self.shifts_), np.full(len(X), self.level_))
 
     def estimate(self, X: np.ndarray, confidence: np.ndarray) -> FieldEstimate:
         """Estimate the field: `corrected` = sigmoid(logit g(f) + shifts), in [0, 1]."""

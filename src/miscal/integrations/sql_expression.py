@@ -91,7 +91,7 @@ def model_as_sql(model: SavedModel, dialect: Dialect = "ansi") -> str:
         )
     if model.encoder is None or model.confidence is None or model.classes is not None or model.scale is not None:
         raise InputError("the expression needs a table with a column of probabilities; this model was fitted otherwise")
-    shifts, never = [], []
+    shifts, never = [repr(field.level_)] if field.shifts_ else [], []
     for one in field.shifts_:
         inside = []
         for part in one.parts:

@@ -56,6 +56,13 @@ class ScanMap(Part):
             return np.interp(f, self.knots, self.values)
         return f if self.name == "identity" else expit(self.slope * logit(f) + self.intercept)
 
+    def shifted(self, level: float) -> ScanMap:
+        """Return the map with a shift of the log-odds of all rows."""
+        if self.name == "isotonic":
+            moved = expit(logit(np.array(self.values)) + level)
+            return self.model_copy(update={"values": tuple(moved.tolist())})
+        return self.model_copy(update={"name": "platt", "intercept": self.intercept + level})
+
 
 class ScanShift(Part):
     """A shift of the log-odds of the rows of a finding.
@@ -199,12 +206,15 @@ def _columns(shifted: Sequence[Shifted], n: int) -> np.ndarray:
 
 
 def _fitted(name: str, f: np.ndarray, y: np.ndarray, mass: np.ndarray, shifted: Sequence[Shifted]) -> _Fit:
-    """Fit a map, and the shifts given it."""
+    """Fit a map, and the shifts given it; with one of all rows, or what groups lose would be missing in the mean."""
     found = _fitted_map(name, f, y, mass)
     odds = logit(found.apply(f))
+    if not shifted:
+        return _Fit(found, np.zeros(0), np.zeros(0))
     fewer = np.array([one.fewer for one in shifted])
-    sizes, errors = fit_shifts(_columns(shifted, len(f)), y, odds, mass, RIDGE * fewer)
-    return _Fit(found, sizes, errors * np.sqrt(fewer))
+    matrix = np.vstack([np.ones(len(f)), _columns(shifted, len(f))])
+    sizes, errors = fit_shifts(matrix, y, odds, mass, np.r_[0.0, RIDGE * fewer])
+    return _Fit(found.shifted(float(sizes[0])), sizes[1:], errors[1:] * np.sqrt(fewer))
 
 
 def _fitted_map(name: str, f: np.ndarray, y: np.ndarray, mass: np.ndarray) -> ScanMap:
