@@ -316,7 +316,9 @@ def _correction(summary: Summary, words: Vocabulary) -> str:
     more = round_up(4 * units)
     if summary.findings or summary.most_off or summary.certificate.claims_hidden:
         return f"Do not use the correction yet: no gain beyond chance. Label about {more} {nouns} instead of {units:,}."
-    return f"Label more {nouns} if smaller errors matter: about {more} would show those half as large."
+    return (
+        f"Label more {nouns} if smaller errors matter: about {more} in all show errors half as large as {units:,} do."
+    )
 
 
 def _units_of(summary: Summary) -> tuple[int, str]:

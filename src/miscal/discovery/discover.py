@@ -37,7 +37,7 @@ from miscal.estimators.registry import estimator_class, make_estimator, uses_dev
 from miscal.findings.decisions import Thresholds
 from miscal.findings.residuals import default_epsilon
 
-QUICK = "quick: no field was learned; without quick there are regimes of a field, and the full correction"
+QUICK = "quick: named groups, and a simple correction of these; without quick all errors are looked for and corrected"
 """What a run without a field leaves out, and how to have it."""
 
 

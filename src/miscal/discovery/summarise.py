@@ -221,6 +221,8 @@ def _remarks(rows: FittedRows, regimes: Sequence[Regime]) -> list[str]:
     words = vocabulary(rows.triples.kind)
     what, correct = _WHICH[rows.evidence], rows.evaluation_rows.correct
     small = [part for part in regimes if part.name != "good" and 0 < part.n < MIN_SLICE_ROWS]
+    if not estimator_class(rows.model.method).learns_places:
+        small = []  # no regime is told of
     remarks = [
         f"the {part.name} regime has only {part.n} {what}row{'' if part.n == 1 else 's'}, so its numbers are rough"
         for part in small

@@ -42,13 +42,14 @@ def run_sheet(summary: Summary, folder: Path | None, *, every: bool = False) -> 
     shown = groups if every else off_by_themselves(groups)
     rows = [one for one in (all_rows(summary), *shown) if one is not None]
     unsure = any(one.unsure for one in rows)
+    hidden_means = [("hidden", f"points beside {words.equal_rows()}")] if shown else []
     return Sheet(
         "run",
         summary.data.path or "rows in memory",
         summary.answer,
         summary.kind,
         tables=[Table(group_columns(words, unsure=unsure), rows, len(groups) - len(shown))] if rows else [],
-        facts=[*_warnings(summary), *_rest(summary, folder, run)],
+        facts=[*hidden_means, *_warnings(summary), *_rest(summary, folder, run)],
         marks={f"corrected {UNSURE}": "it is not known whether the correction helps there"} if unsure else {},
         more="found.findings" if run is None else f"miscal show {run}",
     )

@@ -208,7 +208,7 @@ def _facts(found: ComparedRuns, terms: Vocabulary) -> list[tuple[str, str]]:
     facts = [("rows", f"{compared} ({found.matched_by}){alone}")]
     if found.step is not None:
         step = in_points(found.step, terms.digits)
-        facts.append(("step back", f"a mean that is {step} farther off would be told in 4 of 5 cases"))
+        facts.append(("could miss", f"a mean that is less than {step} farther off; from there on 4 of 5 are told"))
     return facts
 
 

@@ -216,7 +216,8 @@ def _reason(found: Monitoring) -> str:
         looks = f"Look {rows.first}" if rows.first == rows.last else f"Looks {rows.first} to {rows.last}"
         return f"{looks}: {_promise(level, found)}."
     holds = sum(one.state == HOLDS for one in parts)
-    known = f"Of {_count(len(parts), 'part')} of them it is known to hold in {holds or 'none'}"
+    are = f"{holds or 'none'} {'is' if holds == 1 else 'are'} known to hold"
+    known = f"None of {_count(len(parts), 'part')} of them is shown to be off; {are}"
     return f"All rows: {_promise(level, found)}. {known}."
 
 
@@ -234,7 +235,9 @@ def _action(found: Monitoring) -> str:
     if gain.state == BROKEN:
         return "Do not use the correction: find out what changed, and run miscal discover again with rows of this kind."
     if level.state == BROKEN:
-        still = "; until then it is no worse than none" if gain.state == HOLDS else ""
+        _, high = gain.rows.value.interval or (None, None)
+        better = high is not None and high < 0
+        still = f"; until then it is {'better' if better else 'no worse'} than none" if gain.state == HOLDS else ""
         return f"Correct anew: find out what changed, and run miscal discover again with rows of this kind{still}."
     if broken:
         where = f"{broken} of {_count(len(parts), 'part')}"
