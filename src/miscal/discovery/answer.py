@@ -118,7 +118,7 @@ def scale_sentence(numbers: JudgeNumbers) -> str:
     return f"Scores stand for how often people approve at each, so that both agree on average: {scores}."
 
 
-LONGEST_FIRST, LONGEST_NAME = 62, 62
+LONGEST_FIRST, LONGEST_NAME = 62, 56
 """Characters of a group's name in the headline, and in a sentence; tables hold the whole name."""
 HARMED_NAME = 40
 """Characters of the name of a group that the correction makes worse."""

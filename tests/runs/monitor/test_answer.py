@@ -52,7 +52,7 @@ def test_lines_say_the_state_and_nothing_against_it(kind):
             assert ("tolerated" in lines.headline) == (level == "not known")
         assert ("Do not use" in lines.action) == (gain == "does not hold")
         assert ("Go on using" in lines.action) == (level == "holds" and "does not hold" not in (gain, *parts))
-        assert ("no worse than none" in lines.action) == (level == "does not hold" and gain == "holds")
+        assert ("than none" in lines.action) == (level == "does not hold" and gain == "holds")
         assert ("Farthest off" in lines.reason) == ("does not hold" in parts)
 
 
