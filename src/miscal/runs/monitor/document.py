@@ -216,8 +216,7 @@ def _reason(found: Monitoring) -> str:
         looks = f"Look {rows.first}" if rows.first == rows.last else f"Looks {rows.first} to {rows.last}"
         return f"{looks}: {_promise(level, found)}."
     holds = sum(one.state == HOLDS for one in parts)
-    are = f"{holds or 'none'} {'is' if holds == 1 else 'are'} known to hold"
-    known = f"None of {_count(len(parts), 'part')} of them is shown to be off; {are}"
+    known = f"No part is shown to be off; {holds} of {len(parts):,} hold"
     return f"All rows: {_promise(level, found)}. {known}."
 
 
