@@ -13,7 +13,7 @@ from miscal.discovery.answer import LONGEST_NAME, spoken
 from miscal.discovery.summary_parts import Answer
 from miscal.findings.verdict import alike_points, in_points
 from miscal.report.drawing import Chart, course_chart
-from miscal.report.formatting import bounds, count, decimals_for, metric, points, rate, signed
+from miscal.report.formatting import NBSP, bounds, count, decimals_for, metric, points, rate, signed
 from miscal.report.groups import Group
 from miscal.report.panels.groups import forest_axis
 from miscal.report.sheet import Cell, Column, Fold, Forest, Picture, Sheet, Table
@@ -305,7 +305,7 @@ def sheet_of(document: Monitoring) -> Sheet:
     groups = [
         Group(
             number=0,
-            name=one.about,
+            name=one.about.replace(" %", f"{NBSP}%"),
             n=one.rows.n,
             predicted=one.rows.corrected or 0.0,
             happened=_happened(one.rows),
