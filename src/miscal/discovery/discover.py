@@ -57,6 +57,7 @@ def discover(
     map_method: MapMethod = "auto",
     threshold: float | Sequence[float] = (),
     cost: tuple[float, float] | None = None,
+    max_error: float | Sequence[float] = (),
     progress: Callable[[Progress], None] | None = None,
     answered: Callable[[Answer], None] | None = None,
 ) -> RunContent:
@@ -83,7 +84,7 @@ def discover(
         raise InputError(f"epsilon must be in [0, 1); got {epsilon!r}")
     if not isinstance(min_rows, int) or isinstance(min_rows, bool) or min_rows < 1:
         raise InputError(f"min_rows must be a whole number of at least 1; got {min_rows!r}")
-    thresholds = Thresholds.of(threshold, cost)
+    thresholds = Thresholds.of(threshold, cost, max_error)
     check_layout(map_method)
     expected = expected_seconds(*triples.X.shape)
     if method != "auto":

@@ -14,7 +14,7 @@ from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.survey_design import average
 from miscal.evidence.selective import SelectiveRisk, decided, few_errors
 from miscal.evidence.settings import SIGNIFICANCE
-from miscal.findings.conditions import Condition, Stored
+from miscal.findings.conditions.condition import Condition, Stored
 from miscal.findings.residuals import proportion_interval
 
 Mask = NDArray[np.bool_]
