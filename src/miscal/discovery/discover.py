@@ -34,6 +34,7 @@ from miscal.discovery.tables import columns_table, field_table, findings_table
 from miscal.estimators.estimate import regimes_of
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.registry import estimator_class, make_estimator, uses_device
+from miscal.findings.alone import thresholds_of
 from miscal.findings.decisions import Thresholds
 from miscal.findings.residuals import default_epsilon
 
@@ -153,6 +154,7 @@ def discover(
         {one.name: cost.value for one in summary.columns if (cost := one.cost_if_missing) and cost.value is not None},
         classes,
         None if triples.judged is None else triples.judged.scale,
+        thresholds_of(summary.alone),
     )
     tables = findings_table(ledger.findings), columns_table(ledger.values)
     return RunContent(

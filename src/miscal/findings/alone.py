@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pydantic import NonNegativeInt, PositiveInt
 
 from miscal.base.document import Measure, Part, Probability, Share
-from miscal.base.vocabulary import ANSWER, Kind
+from miscal.base.vocabulary import ANSWER, EVENT, JUDGE, Kind
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.survey_design import average
 from miscal.evidence.selective import SelectiveRisk, decided, few_errors
@@ -25,6 +25,11 @@ MAX_ERRORS = (0.01, 0.02, 0.05, 0.1, 0.2)
 """Errors that every run answers for: those that people name."""
 LEAST_DECIDED = 20
 """Decided rows of a group below which it is not asked: at 20 % of errors, 20 rows of which half are wrong are found."""
+
+ANSWERED, YES, NO, PASS, FAIL = "answer", "yes", "no", "pass", "fail"
+SIDES: dict[Kind, tuple[str, ...]] = {ANSWER: (ANSWERED,), EVENT: (YES, NO), JUDGE: (PASS, FAIL)}
+"""What may be decided, by the kind of the probability: the first from a threshold on, the second up to one."""
+BELOW = (NO, FAIL)
 
 FOUND_ERROR = 0.2
 """Share of the error of what breaks that findings get which are no value of a column. A convention."""
@@ -61,8 +66,10 @@ class Alone(Part):
     """What may be decided without a person at an accepted error, by the corrected confidence.
 
     `max_error`: the accepted share of wrong ones among the decided rows, in (0, 1).
-    `decision`: what is decided: ``"answer"``; of events and judges ``"yes"`` and ``"no"``, each by itself.
-    `threshold`: the corrected confidence from which on it is decided; of ``"no"`` the probability up to which. Null
+    `decision`: what is decided: ``"answer"``; of events ``"yes"`` and ``"no"``, of judges ``"pass"`` and ``"fail"``,
+        each by itself.
+    `threshold`: the corrected confidence from which on it is decided; of ``"no"`` and ``"fail"`` the
+        probability up to which. Null
         where nothing can be promised.
     `n, share`: rows decided, and their share of the evaluation rows.
     `error`: share of wrong ones among the decided rows.
@@ -107,7 +114,7 @@ def decided_alone(
     >>> found.threshold < 0.8, found.error.upper <= 0.05, found.raw.threshold is None
     (True, True, True)
     """
-    sides = ("answer",) if kind == ANSWER else ("yes", "no")
+    sides = SIDES[kind]
     found = []
     for side in sides:
         (own, able), (raw, raw_able) = (_towards(some, side) for some in (corrected, rows))
@@ -127,9 +134,9 @@ def _towards(rows: LabelledRows, side: str) -> tuple[LabelledRows, Mask]:
 
     Of an event only the likelier side may be: nobody dismisses what happens more often than not.
     """
-    if side == "answer":
+    if side == ANSWERED:
         return rows, np.ones(len(rows), dtype=bool)
-    if side == "yes":
+    if side not in BELOW:
         return rows, rows.confidence >= 0.5
     turned = LabelledRows(1 - rows.correct, 1 - rows.confidence, 1 - rows.expected, design=rows.design)
     return turned, turned.confidence > 0.5
@@ -178,7 +185,7 @@ def _alone(
 
 
 def _written(threshold: float, side: str) -> float:
-    return threshold if side != "no" else round(1 - threshold, 12)
+    return round(1 - threshold, 12) if side in BELOW else threshold
 
 
 def _breaks(rows: LabelledRows, inside: Mask, max_error: float, groups: AskedGroups) -> tuple[Breaks, ...]:
@@ -223,3 +230,41 @@ def asked_groups(
         *((condition, rows, len(named) / (1 - spent)) for condition, rows in named),
         *((condition, rows, candidates / FOUND_ERROR) for condition, rows in others),
     ]
+
+
+Thresholds = dict[str, float | None]
+"""The threshold of each decision at one accepted error; None where none can be promised."""
+
+
+def thresholds_of(promises: Iterable[Alone]) -> dict[str, Thresholds]:
+    """Return the thresholds by accepted error, as :func:`error_key` writes it."""
+    found: dict[str, Thresholds] = {}
+    for one in promises:
+        found.setdefault(error_key(one.max_error), {})[one.decision] = one.threshold
+    return found
+
+
+def error_key(max_error: float) -> str:
+    """Write an accepted error, so that equal ones are written alike.
+
+    >>> error_key(0.05), error_key(1 - 0.95)
+    ('0.05', '0.05')
+    """
+    return f"{max_error:.12g}"
+
+
+def decisions_of(corrected: NDArray[np.float64], near: Mask, thresholds: Thresholds) -> NDArray:
+    """Decide new rows by their corrected confidences; None where a person has to.
+
+    Examples
+    --------
+    >>> corrected, near = np.array([0.97, 0.5, 0.01, 0.99]), np.array([True, True, True, False])
+    >>> decisions_of(corrected, near, {"yes": 0.9, "no": 0.02}).tolist()
+    ['yes', None, 'no', None]
+    """
+    found = np.full(len(corrected), None, dtype=object)
+    for side, threshold in thresholds.items():
+        if threshold is not None:
+            inside = decided(1 - corrected, 1 - threshold) if side in BELOW else decided(corrected, threshold)
+            found[near & inside] = side
+    return found
