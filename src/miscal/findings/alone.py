@@ -49,14 +49,20 @@ class Breaks(Part):
 
 
 class RiskLimit(Part):
-    """The error among decided rows: as observed, and below what it lies in at least 95 % of data sets."""
+    """The error among decided rows.
+
+    `value`: as observed, in [0, 1]. `upper`: below which it lies in at least 95 % of data sets.
+    """
 
     value: Probability
     upper: Probability
 
 
 class OwnThreshold(Part):
-    """What the confidence as it was given allows; null where nothing can be promised by it."""
+    """What the confidence as it was given allows.
+
+    `threshold`: from which on it is decided; null where nothing can be promised. `share`: of the rows, decided so.
+    """
 
     threshold: Probability
     share: Share
