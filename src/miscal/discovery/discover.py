@@ -34,6 +34,7 @@ from miscal.discovery.tables import columns_table, field_table, findings_table
 from miscal.estimators.estimate import regimes_of
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.registry import estimator_class, make_estimator, uses_device
+from miscal.findings.alone import thresholds_of
 from miscal.findings.decisions import Thresholds
 from miscal.findings.residuals import default_epsilon
 
@@ -57,6 +58,7 @@ def discover(
     map_method: MapMethod = "auto",
     threshold: float | Sequence[float] = (),
     cost: tuple[float, float] | None = None,
+    max_error: float | Sequence[float] = (),
     progress: Callable[[Progress], None] | None = None,
     answered: Callable[[Answer], None] | None = None,
 ) -> RunContent:
@@ -83,7 +85,7 @@ def discover(
         raise InputError(f"epsilon must be in [0, 1); got {epsilon!r}")
     if not isinstance(min_rows, int) or isinstance(min_rows, bool) or min_rows < 1:
         raise InputError(f"min_rows must be a whole number of at least 1; got {min_rows!r}")
-    thresholds = Thresholds.of(threshold, cost)
+    thresholds = Thresholds.of(threshold, cost, max_error)
     check_layout(map_method)
     expected = expected_seconds(*triples.X.shape)
     if method != "auto":
@@ -152,6 +154,7 @@ def discover(
         {one.name: cost.value for one in summary.columns if (cost := one.cost_if_missing) and cost.value is not None},
         classes,
         None if triples.judged is None else triples.judged.scale,
+        thresholds_of(summary.alone),
     )
     tables = findings_table(ledger.findings), columns_table(ledger.values)
     return RunContent(

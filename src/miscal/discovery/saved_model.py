@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from miscal.base.errors import InputError
+from miscal.base.errors import InputError, argument, command
 from miscal.base.folders import load, save_state, state_of
 from miscal.base.frames import FrameKind
 from miscal.base.vocabulary import ANSWER, Kind
@@ -21,6 +21,7 @@ from miscal.data.readers.class_columns import ClassColumns
 from miscal.data.readers.new_rows import NewRows, NewSource, open_new_rows
 from miscal.estimators.registry import Estimator, SavedEstimator
 from miscal.estimators.simplex.correction import SimplexCorrection
+from miscal.findings.alone import Thresholds, decisions_of, error_key
 from miscal.findings.input_clusters import InputClusters
 
 if TYPE_CHECKING:
@@ -39,6 +40,9 @@ SCHEMA = {
     "reason": pl.String,
 }
 """Columns of the table; of several classes there are more, see :func:`schema_of`."""
+
+DECISIONS = {"decide": pl.Boolean, "decision": pl.String}
+"""Columns that say what may be decided alone, where an accepted error is named."""
 
 PREDICTED = "predicted"
 """Column of the top label: the class with the largest of the probabilities that were given, whose confidence it is."""
@@ -108,6 +112,8 @@ class SavedModel:
         the top label.
     scale : JudgeScale or None
         Of a judge whose scores are no probabilities: what they stand for.
+    thresholds : dict of str to dict
+        By accepted error: from which corrected confidence on each decision may be taken alone.
     """
 
     estimator: SavedEstimator
@@ -117,6 +123,7 @@ class SavedModel:
     costs: dict[str, float] = field(default_factory=dict)
     classes: SavedClasses | None = None
     scale: JudgeScale | None = None
+    thresholds: dict[str, Thresholds] = field(default_factory=dict)
 
     @cached_property
     def field(self) -> MiscalibrationField:
@@ -166,7 +173,21 @@ class SavedModel:
         if self.classes is not None:
             self.classes.try_out(n)
 
-    def correct(self, source: Any, *, frames: FrameKind | None = None, **options: Any) -> Any:
+    def alone_at(self, max_error: float | None) -> Thresholds | None:
+        """Return the thresholds at an accepted error; None where none is named. Refuses one that was not asked for."""
+        if max_error is None:
+            return None
+        if (found := self.thresholds.get(error_key(max_error))) is None:
+            raise InputError(
+                f"{argument('max_error', max_error)}: the run promised nothing at this error, but at "
+                f"{', '.join(self.thresholds)}: take one of these, or run {command('discover')} again with "
+                f"{argument('max_error', max_error)}"
+            )
+        return found
+
+    def correct(
+        self, source: Any, *, frames: FrameKind | None = None, max_error: float | None = None, **options: Any
+    ) -> Any:
         """Correct new rows that fit into memory.
 
         Parameters
@@ -175,6 +196,8 @@ class SavedModel:
             As for :func:`miscal.data.readers.read.read_triples`.
         frames : FrameKind, optional
             The kind of frame to return; by default that of `source`.
+        max_error : float, optional
+            An error that the run promised thresholds for: there are columns `decide` and `decision` then.
         **options
             Those of :meth:`open`.
 
@@ -186,7 +209,8 @@ class SavedModel:
             of pandas keeps its index; of a file it is one of polars.
         """
         opened = self.open(source, whole=True, **options)
-        table = correct_rows(self.estimator.fitted, opened.read(opened.whole), self.classes)
+        thresholds = self.alone_at(max_error)
+        table = correct_rows(self.estimator.fitted, opened.read(opened.whole), self.classes, thresholds)
         return (frames or FrameKind.of(source)).frame(table, table["row"].to_numpy())
 
 
@@ -231,18 +255,20 @@ def load_model(folder: str | Path) -> SavedModel:
     return load(model_folder(folder), _FORM, SavedModel, beside=(CLUSTERS,))
 
 
-def schema_of(classes: SavedClasses | None) -> dict[str, Any]:
-    """Return the columns of the table, for a model of these classes."""
-    if classes is None:
-        return dict(SCHEMA)
-    return {**SCHEMA, PREDICTED: pl.String} | dict.fromkeys(map(_column, classes.read.names), pl.Float64)
+def schema_of(classes: SavedClasses | None, *, decides: bool = False) -> dict[str, Any]:
+    """Return the columns of the table, for a model of these classes, and where it is to decide."""
+    own = {} if classes is None else dict.fromkeys(map(_column, classes.read.names), pl.Float64)
+    predicted = {} if classes is None else {PREDICTED: pl.String}
+    return {**SCHEMA, **predicted, **own, **(DECISIONS if decides else {})}
 
 
 def _column(name: str) -> str:
     return f"corrected_{name}"
 
 
-def correct_rows(field: Estimator, rows: NewRows, classes: SavedClasses | None = None) -> pl.DataFrame:
+def correct_rows(
+    field: Estimator, rows: NewRows, classes: SavedClasses | None = None, thresholds: Thresholds | None = None
+) -> pl.DataFrame:
     """Correct new rows: a row for each, in order.
 
     `row`: number of the row in the data, from 0.
@@ -256,6 +282,9 @@ def correct_rows(field: Estimator, rows: NewRows, classes: SavedClasses | None =
         as blank; null where it has one from all columns.
     `predicted`: only of several classes: the class with the largest probability. Each class has a column of its
         corrected probability beside, ``corrected_NAME``.
+    `decide`: only where `thresholds` are given: whether it may be decided alone; never a row without a local estimate.
+    `decision`: what is decided: ``"answer"``, ``"yes"``, ``"no"``, ``"pass"``, ``"fail"``, or of several classes the
+        class predicted; null where a person has to.
     """
     f, n = rows.confidence, len(rows)
     known = np.isfinite(f)
@@ -290,12 +319,22 @@ def correct_rows(field: Estimator, rows: NewRows, classes: SavedClasses | None =
     of_classes: list[pl.Series] = []
     if classes is not None:
         of_classes, corrected = _corrected_classes(classes, rows, local)
+    beside: list[pl.Series] = []
+    if thresholds is not None:
+        near = np.full(n, False)
+        near[rows.whole[local]] = True
+        decision = decisions_of(np.nan_to_num(corrected), near & known, thresholds)
+        beside = [pl.Series("decide", decision != None, dtype=pl.Boolean)]  # noqa: E711  element by element
+        if of_classes:
+            decision = np.where(beside[0].to_numpy(), of_classes[0].to_numpy(), None)
+        beside.append(pl.Series("decision", decision.tolist(), dtype=pl.String))
     columns = {"row": rows.row, "delta": delta, "corrected": corrected, "mass": mass, "supported": supported}
     return pl.DataFrame(
         [
             *(pl.Series(name, values, dtype=SCHEMA[name], nan_to_null=True) for name, values in columns.items()),
             pl.Series("reason", reason.tolist(), dtype=pl.String),
             *of_classes,
+            *beside,
         ]
     )
 

@@ -40,6 +40,7 @@ from miscal.evidence.kernel_score import smoothed_residuals
 from miscal.evidence.limits.agreement import NOTHING_CLAIMED
 from miscal.evidence.power import detectable_places
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
+from miscal.findings.alone import MAX_ERRORS, Alone, asked_groups, decided_alone
 from miscal.findings.conditions.column_kinds import Value
 from miscal.findings.conditions.condition import Frame, frame_of_rows
 from miscal.findings.decisions import Thresholds, decide
@@ -201,6 +202,7 @@ def summarise(
             candidates=rows.ledger.method.candidates,
             least=epsilon,
         ),
+        alone=_alone(rows, thresholds),
         over_time=over_time(rows, columns.get("time")),
         weights=measurements.weight_numbers(_weights(rows), columns.get("weight")),
         curves=measurements.curves(tested, predictions["miscal"], regime, members, min_rows=min_rows),
@@ -210,6 +212,23 @@ def summarise(
         timing={},
     )
     return summary.model_copy(update={"answer": answer_of(summary)})
+
+
+def _alone(rows: FittedRows, asked: Thresholds) -> tuple[Alone, ...]:
+    """Say what may be decided alone, and where among findings and values of named columns that breaks."""
+    inside, ledger = rows.evaluated, rows.ledger
+    some = rows.triples.take(inside)
+    frame = frame_of_rows(some.metadata, some.X, some.encoder, text=some.text, clusters=ledger.clusters)
+    values = ((one.condition, one.condition.rows(frame)) for one in ledger.values if one.n >= MIN_SLICE_ROWS)
+    findings = ((one.condition, part[inside]) for one, part in zip(ledger.findings, ledger.members, strict=True))
+    return decided_alone(
+        rows.evaluation_rows,
+        rows.corrected,
+        rows.estimate.local[inside],
+        sorted({*MAX_ERRORS, *asked.max_error}),
+        kind=rows.triples.kind,
+        groups=asked_groups(values, findings, ledger.method.candidates),
+    )
 
 
 def _everyone(triples: Triples) -> LabelledRows:

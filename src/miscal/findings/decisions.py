@@ -132,38 +132,44 @@ class Thresholds:
     """The thresholds that a user asks for.
 
     `given`: in (0, 1); the first comes first. `cost`, (float, float) or None: of a missed row that should have been
-    acted on (false negative), and of a needless action (false positive).
+    acted on (false negative), and of a needless action (false positive). `max_error`: shares of wrong decisions that
+    are accepted, in (0, 0.5], beside those of every run.
     """
 
     given: tuple[float, ...] = ()
     cost: tuple[float, float] | None = None
+    max_error: tuple[float, ...] = ()
 
     @classmethod
-    def of(cls, thresholds: Any = (), cost: Any = None) -> Thresholds:
+    def of(cls, thresholds: Any = (), cost: Any = None, max_error: Any = ()) -> Thresholds:
         """Check what a user asks for.
 
         Examples
         --------
-        >>> Thresholds.of([0.8], (9, 1))
-        Thresholds(given=(0.8,), cost=(9.0, 1.0))
+        >>> Thresholds.of([0.8], (9, 1), 0.03)
+        Thresholds(given=(0.8,), cost=(9.0, 1.0), max_error=(0.03,))
         """
-        several = [thresholds] if np.ndim(thresholds) == 0 else thresholds
-        given = _numbers(several, "threshold must be a number between 0 and 1, or several")
+        accepted = _numbers(_several(max_error), "max_error must be a share of wrong decisions, or several")
+        for one in accepted:
+            if not 0 < one <= 0.5:
+                raise InputError(f"max_error must be above 0 and at most 0.5; got {one:g}")
+        given = _numbers(_several(thresholds), "threshold must be a number between 0 and 1, or several")
         for one in given:
             if not 0 < one < 1:
                 raise InputError(f"threshold must be above 0 and below 1; got {one:g}")
         if cost is None:
-            return cls(given)
+            return cls(given, None, accepted)
         wanted = "cost must be two positive numbers: of a miss (false negative), and of a needless action (FN,FP)"
         costs = _numbers(cost, wanted)
         if len(costs) != 2 or not all(0 < one < np.inf for one in costs):
             raise InputError(f"{wanted}; got {cost!r}")
-        return cls(given, (costs[0], costs[1]))
+        return cls(given, (costs[0], costs[1]), accepted)
 
     @property
     def chosen(self) -> dict[str, Any]:
         """What was asked for, by the names of the arguments; empty where nothing was."""
-        asked = {"threshold": list(self.given), "cost": None if self.cost is None else list(self.cost)}
+        cost = None if self.cost is None else list(self.cost)
+        asked = {"threshold": list(self.given), "cost": cost, "max_error": list(self.max_error)}
         return {name: values for name, values in asked.items() if values}
 
     def among(self, confidence: Floats) -> dict[float, Source]:
@@ -175,6 +181,10 @@ class Thresholds:
         # a later source takes a threshold over from an earlier one
         found = {threshold: source for source, some in sources.items() for threshold in some}
         return dict(sorted(found.items()))
+
+
+def _several(values: Any) -> Any:
+    return [values] if np.ndim(values) == 0 else values
 
 
 def _numbers(values: Any, wanted: str) -> tuple[float, ...]:

@@ -16,6 +16,7 @@ from miscal.discovery.summary import Summary
 from miscal.findings.decisions import Promise, ends
 from miscal.findings.ledger.ledger import Finding
 from miscal.findings.verdict import alike_points, fate_words, in_points, interval_of_size, together_words
+from miscal.report.alone import alone_line
 from miscal.report.formatting import MINUS
 from miscal.report.groups import Group, all_rows, first_groups, off_by_themselves
 from miscal.report.sheet import Cell, Column, Sheet, Table
@@ -118,6 +119,8 @@ def _rest(summary: Summary, folder: Path | None, run: str | None) -> Iterable[tu
         if one.source != "grid":
             said = f"{_kept(one.before, acted)}; {_kept(one.after, f'{acted} if corrected')}"
             yield f"at {threshold_text(one.threshold)}", said
+    if line := alone_line(summary):
+        yield "alone", line
     units = summary.units
     if units is not None and units.widening >= WIDER:
         wide = f"intervals {units.widening:.1f} times as wide as by rows"

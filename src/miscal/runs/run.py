@@ -214,6 +214,28 @@ class Run(ShowsItself):
         given = self._together(data, **options)
         return self.model.correct(given.source, frames=given.frames, **given.options)
 
+    def decide(self, data: Any, *, max_error: float, **options: Any) -> Any:
+        """Correct new rows, and say which of them may be decided alone where so many errors are accepted.
+
+        Parameters
+        ----------
+        data : frame, array of shape (n, d) or path
+            As for :meth:`correct`.
+        max_error : float
+            The accepted share of wrong decisions: one that the run answered for, as ``summary.alone`` says.
+        **options
+            Those of :meth:`correct`.
+
+        Returns
+        -------
+        frame
+            As of :meth:`correct`, and ``decide`` (true or false), with ``decision`` beside it: ``answer``, of events
+            ``yes`` or ``no``, of judges ``pass`` or ``fail``, of several classes the class; null where a person has to.
+            A row far from all that was learned from is never decided.
+        """
+        given = self._together(data, **options)
+        return self.model.correct(given.source, frames=given.frames, max_error=max_error, **given.options)
+
     def _together(self, data: Any, y: Any = None, **options: Any) -> Given:
         """Put new rows together; probabilities of classes may be a frame with names of the model, or a matrix."""
         if self.model.classes is None or options.get("probabilities") is None:

@@ -93,6 +93,14 @@ class DiscoverySettings:
         metavar="FN,FP",
         parse=costs,
     )
+    max_error: float | Sequence[float] = parameter(
+        "Share of wrong decisions that is accepted: the run says what may be decided alone at it. May be repeated; "
+        "0.01, 0.02, 0.05, 0.1 and 0.2 are always answered.",
+        (),
+        metavar="E",
+        parse=between,
+        repeat=tuple,
+    )
     map: Literal["auto", "pca", "tsne", "umap"] = parameter(
         "Layout of the 2-D maps. auto: t-SNE, or PCA where fewer than 50 rows differ. UMAP can take longer than "
         "the fit.",

@@ -176,6 +176,15 @@ Keep = Annotated[
         "--keep", metavar="NAMES", help="Columns of DATA that the table begins with, separated by commas, or all."
     ),
 ]
+MaxError = Annotated[
+    float | None,
+    typer.Option(
+        "--max-error",
+        metavar="E",
+        help="Say of each row whether it may be decided alone where a share E of wrong decisions is accepted: one of "
+        "those that the run answered for.",
+    ),
+]
 Taken = Annotated[
     NewColumns, "confidence", "probability", "judge", "probabilities", "embeddings", "features",
     "text", "where", "missing_as_blank", "on_invalid", "encoding",
@@ -188,13 +197,15 @@ def calibrate(
     out: OutTable,
     columns: Taken,
     keep: Keep = "",
+    max_error: MaxError = None,
     engine: EngineOption = "local",
     overwrite: Overwrite = False,
 ) -> None:
     """Correct the confidences of new rows with a saved model.
 
     The table has the columns row, delta, corrected, mass, supported and reason, after those that --keep names; of
-    several classes also predicted, and the corrected probability of each class. Any number of rows is corrected in
+    several classes also predicted, and the corrected probability of each class; with --max-error also decide, whether
+    the row may be decided alone, and decision. Any number of rows is corrected in
     bounded memory; if the command was stopped, the same command goes on where it was.
     """
     from miscal.runs.shown_progress import steps
@@ -204,8 +215,9 @@ def calibrate(
         from miscal.runs.correct import calibrate_file
 
         done = calibrate_file(
-            model_dir, data, out, engine=engine, keep=keep, overwrite=overwrite, progress=progress, **given(columns)
-        )
+            model_dir, data, out, engine=engine, keep=keep, max_error=max_error, overwrite=overwrite,
+            progress=progress, **given(columns),
+        )  # fmt: skip
     print("\n".join(corrected_lines(done, out)))
 
 

@@ -113,7 +113,7 @@ class CorrectionJob:
 
     Folder of the saved model, file of the rows, options of `.new_rows.open_new_rows`, folder of the parts,
     ending of the table, columns of the file that the table has too, with their types, and the rows of all pieces, 0
-    where they are not counted yet.
+    where they are not counted yet; the accepted error, where rows are to be decided.
     """
 
     model: str
@@ -123,12 +123,13 @@ class CorrectionJob:
     ending: str
     keep: tuple[tuple[str, Any], ...] = ()
     rows: int = 0
+    max_error: float | None = None
 
     def run(self, piece: Piece) -> Tally:
         """Correct a piece and put it on disk."""
         model, source = opened(self)
         rows = source.read(piece)
-        table = correct_rows(model.estimator.fitted, rows, model.classes)
+        table = correct_rows(model.estimator.fitted, rows, model.classes, model.alone_at(self.max_error))
         tally = tally_of(rows, table, model.estimator, source.encoder, self.rows)
         if self.keep:
             kept = self.kept(source, piece)
@@ -236,6 +237,7 @@ def calibrate_file(
     engine: str = "local",
     on_invalid: str = "error",
     keep: str | Sequence[str] = (),
+    max_error: float | None = None,
     overwrite: bool = False,
     progress: Callable[[str], None] = lambda said: None,
     **columns: Any,
@@ -248,7 +250,8 @@ def calibrate_file(
     `data` is a .parquet, .csv, .tsv or .jsonl file, or a folder that ``miscal score`` wrote; `columns` are further
     options of `.new_rows.open_new_rows`. `on_invalid` says what to do about rows without a usable confidence
     or input: stop, leave them out, or keep them with the global map's value and a reason. `keep` names columns of the
-    data that the table begins with, or is "all".
+    data that the table begins with, or is "all". `max_error` is an error that the run promised thresholds for: the
+    table then says of each row whether it may be decided alone.
     """
     place = check_target(out, overwrite=overwrite, reads=[data, *columns.values()])
     ending = table_format(place)
@@ -263,8 +266,9 @@ def calibrate_file(
         if is_matrix_file(columns.get(name)):
             options[name] = str(resolve(columns[name]))
     job = CorrectionJob(
-        str(resolve(model)), str(resolve(data)), tuple(sorted(options.items())), str(parts.folder), ending
-    )
+        str(resolve(model)), str(resolve(data)), tuple(sorted(options.items())), str(parts.folder), ending,
+        max_error=max_error,
+    )  # fmt: skip
     with parents(place), locked(place):
         progress("loading the model")
         forget()
@@ -272,7 +276,9 @@ def calibrate_file(
         progress("reading")
         least, most = _PIECE_ROWS
         pieces = source.pieces(max(least, min(most, _PIECE_VALUES // max(saved.estimator.n_features, 1))))
-        kept = _types_of_kept(keep, source, pieces[0], schema_of(saved.classes))
+        saved.alone_at(max_error)
+        own = schema_of(saved.classes, decides=max_error is not None)
+        kept = _types_of_kept(keep, source, pieces[0], own)
         job = replace(job, keep=tuple(kept.items()), rows=sum(piece.rows for piece in pieces))
         parts.begin(_identity(job, source, pieces))
         with _kept_if_stopped(parts):
@@ -280,7 +286,7 @@ def calibrate_file(
             _refuse_nothing(tally, source)
             refuse_foreign(tally, source, saved.estimator)
             progress("writing")
-            parts.join([piece.number for piece in pieces], {**kept, **schema_of(saved.classes)}, place)
+            parts.join([piece.number for piece in pieces], {**kept, **own}, place)
         parts.remove()
     return Corrected(place, tally, warnings(tally, source, saved.estimator), source.columns, source.kind, resumed)
 
@@ -332,6 +338,7 @@ def _identity(job: CorrectionJob, source: NewSource, pieces: Sequence[Piece]) ->
         "miscal": version("miscal"),
         "options": [list(pair) for pair in job.options],
         "keep": [[name, str(kind)] for name, kind in job.keep],
+        "max_error": job.max_error,
         # their configs hold the checksums of everything else
         "model": [digest(path) for path in sorted(folder.rglob("config.json"))],
         # what they hold is checked piece by piece
