@@ -288,6 +288,8 @@ def test_a_report_that_is_drawn_again(tmp_path, monkeypatch, capsys, fault, foun
 class Audited:
     """What an audit found, without its refits."""
 
+    shown = None
+
     def __init__(self, text):
         self.text = text
 
