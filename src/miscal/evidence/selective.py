@@ -15,8 +15,10 @@ al., "Learn then Test", 2021) with a start that the rows choose themselves:
 Where the error among decided rows rises as the threshold falls, a promise is broken only if the start itself lies
 where it is false, or if the first threshold at which it is false is passed. The first happens in at most 2 % of data
 sets (nested binomial counts at 200 places, of 200 to 300,000 rows), the second in at most 4 %, never both; measured
-together 0 to 4.5 %. Setting a quarter of the rows apart to choose the start, and testing at 5 % on the others, promises
-as much, but its result hangs on how the rows are dealt.
+together 0 to 5 % (60 worlds, 300 draws each: ``benchmarks/alone.py --only worlds --draws 300``).
+
+Setting a quarter of the rows apart to choose the start, and testing at 5 % on the others, promises as much, but its
+result hangs on how the rows are dealt.
 """
 
 from __future__ import annotations
