@@ -19,8 +19,12 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _UNDECODED = re.compile("[\udc80-\udcff]+")
 
 
-class Stopped(BaseException):
-    """A signal asked the process to end. Not an Exception: nothing on the way may swallow it."""
+class Stopped(KeyboardInterrupt):
+    """A signal asked the process to end.
+
+    Of Python's errors only KeyboardInterrupt passes everywhere: the compiler, which runs as a module is imported,
+    clears any other that comes while it folds constants, and the run would go on.
+    """
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -46,12 +50,13 @@ def guarded(action: Callable[[], object], *, debug: bool = False) -> int:
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, OSError, ValueError):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    received: list[int] = []
+    received: list[Stopped] = []
 
     def stop(number: int, frame: object) -> None:
-        received.append(number)
-        raise Stopped(number)
+        received.append(Stopped(number))
+        raise received[-1]
 
+    ended: BaseException | None = None
     # around the handlers too: a signal may come as they are set
     try:
         with on_signals(stop), warnings.catch_warnings():
@@ -60,14 +65,15 @@ def guarded(action: Callable[[], object], *, debug: bool = False) -> int:
             status = action()
             sys.stdout.flush()
     except BaseException as error:  # every end has its status here, signals included
-        if received:  # a library interrupted in the middle may have turned the signal into an error of its own
-            stopped = Stopped(received[0])
-            for note in getattr(error, "__notes__", ()):
-                stopped.add_note(note)
-            return _failed(stopped, debug=debug)
-        # typer turns a closed pipe into an exit of its own
-        closed = isinstance(error, SystemExit) and isinstance(error.__context__, BrokenPipeError)
-        return _failed(error.__context__ if closed else error, debug=debug)  # type: ignore[arg-type]
+        ended = error
+    if received:  # typer makes a status of it, and a library interrupted in the middle perhaps an error of its own
+        for note in getattr(ended, "__notes__", ()) if ended is not received[0] else ():
+            received[0].add_note(note)
+        ended = received[0]
+    elif isinstance(ended, SystemExit) and isinstance(ended.__context__, BrokenPipeError):
+        ended = ended.__context__  # typer turns a closed pipe into an exit of its own
+    if ended is not None:
+        return _failed(ended, debug=debug)
     return status if isinstance(status, int) else DONE
 
 

@@ -8,7 +8,6 @@ import typer
 from miscal.base.number_wording import decimal
 from miscal.base.options import parameter
 from miscal.cli.app import Overwrite
-from miscal.cli.exit_status import Stopped
 from miscal.data.importers.tools import tool_names
 from miscal.scoring.options import ScoringOptions
 
@@ -26,7 +25,7 @@ def score(model: Model, task: Task, out: OutFolder, options: ScoringOptions) -> 
 
     try:
         done = run(model=model, task=task, out=out, **vars(options))
-    except (Stopped, KeyboardInterrupt) as stop:
+    except KeyboardInterrupt as stop:
         stop.add_note("run the same command again to go on from here")
         raise
     print(f"{done.n_scored:,} rows scored, {done.n_failed:,} failed, {done.n_truncated:,} truncated: {done.out}")

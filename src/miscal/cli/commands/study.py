@@ -13,7 +13,7 @@ from miscal.base.errors import InputError
 from miscal.base.extras import need
 from miscal.base.number_wording import duration
 from miscal.base.options import given, number, numbers, parameter
-from miscal.cli.exit_status import DONE, OUR_FAULT, USERS_TO_FIX, Stopped, one_line
+from miscal.cli.exit_status import DONE, OUR_FAULT, USERS_TO_FIX, one_line
 from miscal.runs.shown_progress import time_left
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def study(
                 paper=how.paper,
                 progress=progress,
             )
-        except (Stopped, KeyboardInterrupt) as stop:
+        except KeyboardInterrupt as stop:
             stop.add_note("run the same command again to go on from here")
             raise
     board: list[Path] = []
