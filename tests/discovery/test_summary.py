@@ -90,7 +90,7 @@ def content():
         "selection": {"chosen": {"scale": 1.0}, "candidates": [{"proxy": 0.2, "chosen": True}]},
         "curves": dict.fromkeys(("all", "over", "under"), PAIR),
         "histogram": {"edges": [-1.0, 0.0, 1.0], "over": [10, 0], "good": [0, 0], "under": [0, 10]},
-        "map": {"file": "map.parquet", "raw_method": "pca", "learned_method": "field", "n_shown": 200, "n_total": 200},
+        "map": {"file": "map.parquet", "method": "pca", "n_shown": 200, "n_total": 200},
         "data": {
             "path": "answers.parquet",
             "sha256": "0" * 64,

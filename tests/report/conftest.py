@@ -214,8 +214,7 @@ def summarise(world: pl.DataFrame, epsilon: float = EPSILON) -> dict:
         "versions": {"miscal": "0.1.0", "python": "3.11.2", "torch": "2.13.0", "numpy": "2.4.1"},
         "map": {
             "file": "map.parquet",
-            "raw_method": "PCA of the standardised inputs",
-            "learned_method": "PCA of the learned coordinates",
+            "method": "PCA",
             "n_shown": world.height,
             "n_total": world.height,
         },
@@ -327,7 +326,7 @@ def hostile(summary: dict, points: pl.DataFrame, payload: str) -> tuple[dict, pl
     summary["settings"][payload] = payload
     summary["versions"].update(miscal=payload, **{payload: payload})
     summary["timing"][payload] = 1.0
-    summary["map"].update(raw_method=payload, learned_method=payload)
+    summary["map"].update(method=payload)
     summary["selection"] = {
         "chosen": {payload: payload},
         "candidates": [{payload: payload, "proxy": 0.1, "chosen": True}],

@@ -181,7 +181,7 @@ def test_arrays_are_inputs_as_embeddings_are():
         (lambda f: miscal.discover(Triples.of(np.eye(2), confidence=[0, 1], correct=[0, 1]), text="t"), "read already"),
         (lambda f: miscal.discover(f, **EVENT, option={"neighbours": 5}), "option` is for settings of method='paper'"),
         (lambda f: miscal.discover(f, quick=True, method="paper", **EVENT), "quick=True has an estimator of its own"),
-        (lambda f: miscal.discover(f, **EVENT, map="tsnee"), "`map` must be one of auto, pca, tsne, umap; got 'tsnee'"),
+        (lambda f: miscal.discover(f, **EVENT, map="tsnee"), "`map` must be one of pca, tsne, umap; got 'tsnee'"),
         (lambda f: miscal.load("run", frames="panda"), "frames must be one of polars, pandas, pyarrow; got 'panda'"),
         (lambda f: miscal.compare("a", "b"), "is not a folder"),
         (
@@ -193,7 +193,7 @@ def test_arrays_are_inputs_as_embeddings_are():
             "2 arguments by their place .*confidence=",
         ),
         (lambda f: miscal.discover(f, **EVENT, epsilon="small"), "epsilon must be a number or None; got 'small'"),
-        (lambda f: miscal.discover(f, **EVENT, map=np.eye(2)), "map must be one of 'auto', .*value of type ndarray"),
+        (lambda f: miscal.discover(f, **EVENT, map=np.eye(2)), "map must be one of 'pca', .*value of type ndarray"),
         (
             lambda f: miscal.discover(f, **EVENT, features=[None]),
             "must be text or a number; got .* NoneType",

@@ -55,7 +55,7 @@ def discover(
     sample: int | None = None,
     n_jobs: int | None = None,
     device: str = "auto",
-    map_method: MapMethod = "auto",
+    map_method: MapMethod = "pca",
     threshold: float | Sequence[float] = (),
     cost: tuple[float, float] | None = None,
     max_error: float | Sequence[float] = (),

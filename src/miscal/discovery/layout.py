@@ -1,7 +1,7 @@
 """Two-dimensional maps of the rows for the report; nothing else is computed from them.
 
-A layout may cost at most a fifth of the fit. Counts decide what is drawn, never a stopwatch, so that the same seed
-gives the same map. Seconds of processor time, on made embeddings of 384 columns, for the two maps of a run together
+They are drawn on principal components, which take no time. t-SNE and UMAP, which keep neighbours together, are drawn on
+request. Seconds of processor time, on made embeddings of 384 columns, for the two maps of a run together
 (numba's cache filled):
 
 ======  =====  =====  =====  =====
@@ -14,8 +14,7 @@ rows      fit   UMAP  t-SNE    PCA
 14,000   39.5   39.4    2.0    0.1
 ======  =====  =====  =====  =====
 
-UMAP spends 8 s on importing and compiling (28 s from 4,096 rows on, 20 s more where numba's cache is empty): more than
-a fifth of every fit above, so it is drawn on request only.
+UMAP spends 8 s on importing and compiling (28 s from 4,096 rows on, 20 s more where numba's cache is empty).
 """
 
 from __future__ import annotations
@@ -63,10 +62,6 @@ LANDMARKS = 1_000
 map and cost more. Chosen on 5,000 texts of 384 dimensions, by trustworthiness (ten neighbours) and seconds for one map:
 500 rows 0.87 in 0.4 s, 1,000 rows 0.91 in 0.7 s; principal components 0.79 in no time."""
 
-LEAST_ROWS = 50
-"""Distinct rows below which auto draws principal components: with hardly more rows than neighbours, there is nothing to
-lay out. Not tuned."""
-
 _ITERATIONS = 300  # of t-SNE; 500 raise the trustworthiness by at most 0.02, and cost two thirds more
 _PERPLEXITY = 30.0  # of t-SNE, scikit-learn's default; at most a third of the rows
 _NEAREST = 5  # landmarks that place another row
@@ -74,7 +69,7 @@ _FIT_VALUES = 1 << 26  # 256 MB of float32: what fitting may copy
 _BLOCK_VALUES = 1 << 22
 _DIMENSIONS = 30  # principal components that t-SNE and UMAP see
 
-MapMethod = Literal["auto", "pca", "tsne", "umap"]
+MapMethod = Literal["pca", "tsne", "umap"]
 
 
 HEAD = 100
@@ -101,37 +96,33 @@ def shown_rows(n: int, *, seed: int, limit: int = MAX_ROWS) -> np.ndarray:
     return np.sort(np.random.default_rng(seed).choice(n, size=limit, replace=False))
 
 
-def lay_out(X: np.ndarray, *, method: MapMethod = "auto", seed: int = 0) -> tuple[np.ndarray, str]:
+def lay_out(X: np.ndarray, *, method: MapMethod = "pca", seed: int = 0) -> np.ndarray:
     """Lay rows out on a plane.
 
-    `X`, float (n, d): rows, finite. `method`: auto takes t-SNE, or principal components where fewer than 50 rows
-    differ. Above 1,000 distinct rows, t-SNE places the others between those that it laid out. UMAP needs the extra
-    ``miscal[interpret]``, and can take longer than the fit. `seed`: of t-SNE, of UMAP, and of the samples that they and
-    PCA learn from. Returns the positions, float64 (n, 2), without a unit, and what made them: ``pca``, ``tsne`` or
-    ``umap``; the same for the same input and seed, and 0 along a direction without variance.
+    `X`, float (n, d): rows, finite. `method`: above 1,000 distinct rows, t-SNE places the others between those that it
+    laid out. UMAP needs the extra ``miscal[interpret]``, and can take longer than the fit. `seed`: of t-SNE, of UMAP,
+    and of the samples that they and PCA learn from. Returns the positions, float64 (n, 2), without a unit; the same for
+    the same input and seed, and 0 along a direction without variance.
 
     Examples
     --------
-    >>> lay_out(np.array([[0.0, 1.0], [2.0, 1.0], [4.0, 1.0]]), method="pca")[0].round(6) + 0.0
+    >>> lay_out(np.array([[0.0, 1.0], [2.0, 1.0], [4.0, 1.0]])).round(6) + 0.0
     array([[-2.,  0.],
            [ 0.,  0.],
            [ 2.,  0.]])
     """
     if method == "umap":
-        return _umap(X, seed), "umap"
-    if method != "pca":
-        reduced = principal_components(X, min(_DIMENSIONS, X.shape[1]), seed=seed)
-        distinct = np.unique(reduced, axis=0, return_index=True)[1]
-        if method == "tsne" or len(distinct) >= LEAST_ROWS:
-            return _tsne(reduced, distinct, seed), "tsne"
-    return principal_components(X, 2, seed=seed), "pca"
+        return _umap(X, seed)
+    return _tsne(X, seed) if method == "tsne" else principal_components(X, 2, seed=seed)
 
 
-def _tsne(reduced: np.ndarray, distinct: np.ndarray, seed: int) -> np.ndarray:
+def _tsne(X: np.ndarray, seed: int) -> np.ndarray:
     """Lay landmarks out by t-SNE (van der Maaten and Hinton, 2008), and place every other row between its nearest."""
     from sklearn.manifold import TSNE
     from sklearn.neighbors import KNeighborsRegressor
 
+    reduced = principal_components(X, min(_DIMENSIONS, X.shape[1]), seed=seed)
+    distinct = np.unique(reduced, axis=0, return_index=True)[1]
     if len(distinct) < 3:  # too few to have neighbours
         return reduced[:, :2] if reduced.shape[1] > 1 else np.c_[reduced, np.zeros(len(reduced))]
     landmarks = np.sort(distinct)[shown_rows(len(distinct), seed=seed, limit=LANDMARKS)]
@@ -153,7 +144,7 @@ def check_layout(method: MapMethod) -> None:
     if method not in get_args(MapMethod):
         raise InputError(f"{argument('map')} must be one of {', '.join(get_args(MapMethod))}; got {method!r}")
     if method == "umap":
-        need("interpret", argument("map", "umap"), otherwise=', or take "auto"')
+        need("interpret", argument("map", "umap"), otherwise=', or take "tsne"')
 
 
 def _umap(X: np.ndarray, seed: int) -> np.ndarray:
@@ -240,19 +231,12 @@ class Picture:
         with global_random_kept(), one_thread():
             coordinates = self.model.transform(self.rows.X) if self.coordinates is None else self.coordinates
             places = np.ascontiguousarray(self.rows.places)
-            found = [lay_out(each, method=self.method, seed=self.seed) for each in (places, coordinates)]
-            positions = np.column_stack([position for position, _ in found])
+            positions = np.hstack([lay_out(each, method=self.method, seed=self.seed) for each in (places, coordinates)])
             names = ("raw_1", "raw_2", "learned_1", "learned_2")
             beside = (*map(pl.Series, names, positions.T), *_explaining(self.rows))
             # in the order that the rows came in
             table = self.field.with_columns(*beside).sort("row", maintain_order=True)
-        info = MapInfo(
-            file=MAP_FILE,
-            raw_method=found[0][1],
-            learned_method=found[1][1],
-            n_shown=len(self.rows),
-            n_total=self.n_total,
-        )
+        info = MapInfo(file=MAP_FILE, method=self.method, n_shown=len(self.rows), n_total=self.n_total)
         return table, info, round(time.monotonic() - start, 3)
 
 

@@ -311,14 +311,11 @@ class Data(Part):
 class MapInfo(Part):
     """The 2-D maps stored beside the summary.
 
-    `file`: the table beside the summary. `raw_method, learned_method`: tsne, pca or umap. `n_shown, n_total`: rows
-        drawn,
-        of so many.
+    `file`: the table beside the summary. `method`: pca, tsne or umap. `n_shown, n_total`: rows drawn, of so many.
     """
 
     file: str
-    raw_method: str
-    learned_method: str
+    method: str
     n_shown: NonNegativeInt
     n_total: NonNegativeInt
 

@@ -120,12 +120,11 @@ def column_name(column: str) -> str:
 def panes(source: Source, table: "pl.DataFrame") -> list[dict[str, Any]]:
     """Return the two views: positions and the method that made them."""
     made = source.summary.map
-    methods = {"learned": made.learned_method, "raw": made.raw_method} if made else {}
     return [
         {
             "name": name,
             "title": title,
-            "method": short(projection(methods.get(name)), MAX_NAME),
+            "method": short(projection(made and made.method), MAX_NAME),
             "x": grid_positions(table[f"{name}_1"].to_list()),
             "y": grid_positions(table[f"{name}_2"].to_list()),
         }

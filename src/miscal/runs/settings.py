@@ -101,10 +101,9 @@ class DiscoverySettings:
         parse=between,
         repeat=tuple,
     )
-    map: Literal["auto", "pca", "tsne", "umap"] = parameter(
-        "Layout of the 2-D maps. auto: t-SNE, or PCA where fewer than 50 rows differ. UMAP can take longer than "
-        "the fit.",
-        "auto",
+    map: Literal["pca", "tsne", "umap"] = parameter(
+        "Layout of the 2-D maps: principal components, t-SNE, or UMAP, which can take longer than the fit.",
+        "pca",
     )
     device: Literal["auto", "cpu", "cuda"] = parameter(
         "Where --method paper trains. auto: on the GPU if there is one, otherwise on the CPU. --method auto has "
@@ -116,9 +115,7 @@ class DiscoverySettings:
         """Return them as :func:`miscal.discovery.discover.discover` calls them."""
         renamed = {"option": "options", "map": "map_method"}
         named = {renamed.get(name, name): value for name, value in vars(self).items() if name != "quick"}
-        # t-SNE would take longer than all the rest
-        layout = "pca" if self.quick and self.map == "auto" else self.map
-        return named | {"method": self.estimator, "map_method": layout, "options": self.option or None}
+        return named | {"method": self.estimator, "options": self.option or None}
 
     @property
     def estimator(self) -> str:

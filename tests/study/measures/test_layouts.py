@@ -69,7 +69,6 @@ def test_a_layout_has_a_bounded_number_of_rows(monkeypatch):
     table = frame(result_of(split=False))
     assert table.height == 60
     assert table["row"].n_unique() == 30
-    assert set(table["layout"]) == {"pca"}
 
 
 def test_without_metadata_there_is_no_category_and_the_same_seed_draws_the_same(monkeypatch):

@@ -8,7 +8,7 @@ from miscal.base.vocabulary import Vocabulary
 from miscal.data.readers.column_readings import COORDINATE
 from miscal.discovery.summary import Selection, Summary
 from miscal.report.formatting import DASH, brief_points, change, count, finite, seconds
-from miscal.report.legend import PANES, STAGES, key_label
+from miscal.report.legend import STAGES, key_label
 from miscal.report.map_data import projection
 from miscal.report.sheet import Column, Part, Table
 from miscal.report.source import Source
@@ -29,12 +29,11 @@ def making(source: Source) -> list[Any]:
     simple = {key: value for key, value in summary.settings.items() if not isinstance(value, Mapping)}
     # what was chosen is a list of its own
     nested = {key: value for key, value in summary.settings.items() if key not in simple and value != selection.chosen}
-    made = {"learned": summary.map.learned_method, "raw": summary.map.raw_method} if summary.map else {}
     facts = {
         "Data": _data(summary, terms),
         "Settings": _facts(simple, terms) or [("Settings", "none were recorded")],
         "What was chosen": _facts(selection.chosen, terms),
-        "Map": [_fact(PANES[name], projection(method)) for name, method in made.items()],
+        "Map": [_fact("Laid out by", projection(summary.map.method))] if summary.map else [],
         "Software versions": [_fact(name, version) for name, version in summary.versions.items()],
         "Time taken": [(STAGES.get(key) or key_label(key, terms), seconds(t)) for key, t in summary.timing.items()],
         "All other settings": _leaves(nested, terms),

@@ -22,7 +22,7 @@ from miscal.base.folds import row_groups
 from miscal.base.threads import one_thread
 from miscal.data.splits import SAMPLE_ROWS, draw_rows
 from miscal.discovery.fitted_rows import evaluated_rows
-from miscal.discovery.layout import LEAST_ROWS, MapMethod, lay_out, shown_rows
+from miscal.discovery.layout import MapMethod, lay_out, shown_rows
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.kernel import nearest
 from miscal.findings.enrichment import clean_label, encode
@@ -38,6 +38,7 @@ MOST_ASKED = 5_000
 PERMUTATIONS = 999
 """Permutations of the labels; the smallest p-value is 1 / 1,000."""
 
+LEAST_FOR_UMAP = 50
 MOST_LAID_OUT = 3_000
 """Rows of a layout: more cover each other, and UMAP costs time in proportion."""
 
@@ -186,21 +187,12 @@ def measure_layouts(result: PairResult) -> TableRows:
     X, delta = triples.X[at], result.found.table["delta"].to_numpy()[at].tolist()
     column = next(iter(triples.metadata.values()), np.full(len(triples), None))[at].tolist()
     category = [None if value is None or value != value else clean_label(value) for value in column]
+    # UMAP needs more rows than neighbours
+    layout: MapMethod = "umap" if installed("umap-learn") and len(np.unique(X, axis=0)) >= LEAST_FOR_UMAP else "tsne"
     rows = []
     for space, points in (("raw", X), ("learned", result.found.model.field.transform(X))):
-        positions, layout = laid_out(points, seed=seed)
-        places = zip(triples.row[at].tolist(), *positions.T.tolist(), category, delta, strict=True)
+        x, y = lay_out(points, method=layout, seed=seed).T.tolist()
+        places = zip(triples.row[at].tolist(), x, y, category, delta, strict=True)
         named = {**result.named, "space": space, "layout": layout}
         rows += [named | dict(zip(("row", "x", "y", "category", "delta"), place, strict=True)) for place in places]
     return {"layouts": rows}
-
-
-def laid_out(points: np.ndarray, *, seed: int) -> tuple[np.ndarray, str]:
-    """Lay points (n, d) out by UMAP where it is installed and 50 of them differ; else by t-SNE or principal components.
-
-    >>> laid_out(np.ones((60, 3)), seed=0)[1]
-    'pca'
-    """
-    enough = len(np.unique(points, axis=0)) >= LEAST_ROWS
-    method: MapMethod = "umap" if enough and installed("umap-learn") else "auto"
-    return lay_out(points, method=method, seed=seed)
