@@ -84,7 +84,7 @@ DIFFERENCES = {
     "a missing confidence": (
         set_cells("confidence", None),
         [],
-        r"confidence: 2 of 300 values are missing \(rows 3, 7\).*--on-invalid drop.*--on-invalid null",
+        r"confidence: 2 of 300 values are missing \(rows 3, 7\).*--on-invalid drop",
         None,
     ),
     "a missing confidence, null": (

@@ -24,12 +24,6 @@ from miscal.data.readers.names import columns_of, find, kept, listed, match, unr
 from miscal.data.readers.source import Source
 from miscal.data.splits import MIN_FIT_ROWS
 
-_REMEDY = (
-    f"correct them, or leave such rows out with {argument('on_invalid', 'drop')}, or keep them, with the global map's "
-    "value, "
-    f"with {argument('on_invalid', 'null')}"
-)
-
 _WRITTEN = {
     r"^\s*-?[\d.,]+\s*%\s*$": "these are percentages: write decimals with a point, no sign, and divide by 100",
     r"^\s*-?\d*,\d+\s*$": "write decimals with a point in place of the comma",
@@ -63,7 +57,7 @@ class RowFaults:
         """Rows without a fault, bool (n,)."""
         return self.first == 0
 
-    def refuse(self, remedy: str = _REMEDY) -> None:
+    def refuse(self, remedy: str = f"correct them, or {DROP}") -> None:
         """Raise for the first fault."""
         for name, what, _, own in self._found[:1]:
             bad = self.first == 1
@@ -77,7 +71,7 @@ class RowFaults:
         if not self._found:
             return rows
         if not drop:
-            self.refuse(f"correct them, or {DROP}")
+            self.refuse()
         parts = ", ".join(f"{reason} ({n})" for reason, n in self.counts().items())
         note = f"{int((~self.sound).sum())} of {len(self.first)} rows were dropped as invalid: {parts}"
         if not self.sound.any():

@@ -242,7 +242,7 @@ def _codes(beside: TableRows, roles: Roles, names: tuple[str, ...], keep: NDArra
     if not drop or (codes < 0).all():
         faults, name = RowFaults(beside.row), what_is_called("label", roles.correct)
         faults.add(name, keep & (codes < 0), f"none of the classes of the model, {value_list(names)}", name)
-        faults.refuse(f"correct them, or leave such rows out with {argument('on_invalid', 'drop')}")
+        faults.refuse()
     return codes
 
 
