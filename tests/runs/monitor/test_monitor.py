@@ -11,7 +11,7 @@ from scipy.special import expit
 from miscal.base.errors import InputError, MismatchError
 from miscal.evidence.anytime import SUMS, clipped_logit
 from miscal.runs.monitor import state as states
-from miscal.runs.monitor.document import BROKEN, FINDING, GAIN, HOLDS, LEVEL, THRESHOLD, UNKNOWN, LookNumbers
+from miscal.runs.monitor.document import BROKEN, FINDING, GAIN, HOLDS, LEVEL, PROMISE, THRESHOLD, UNKNOWN, LookNumbers
 from miscal.runs.monitor.new_rows import NewLabelled
 from miscal.runs.monitor.state import FROM_FIRST, MonitorState, Question, groups_of, keys_of, refuse_counted, sums_of
 
@@ -49,7 +49,7 @@ def both(rows, more):
 
 
 def question(kind, **more):
-    zone = (None, 0.0) if kind == GAIN else (-0.02, 0.02)
+    zone = {GAIN: (None, 0.0), PROMISE: (None, 0.1)}.get(kind, (-0.02, 0.02))
     return Question(**{"key": kind, "kind": kind, "about": kind, "error": 0.04, "allowed": zone} | more)
 
 
@@ -139,6 +139,37 @@ def test_a_threshold_is_about_the_rows_on_its_side(above):
     side = (rows.corrected >= 0.6) == above
     assert sums["rows"] == side.sum()
     assert sums["total"] == pytest.approx((rows.correct - rows.corrected)[side].sum())
+
+
+@pytest.mark.parametrize(("decision", "threshold"), [("answer", 0.8), ("yes", 0.7), ("no", 0.3)])
+def test_a_promise_is_about_the_near_rows_that_are_decided_and_about_what_is_wrong(decision, threshold):
+    rows = rows_of(1)
+    near = np.arange(len(rows)) % 3 > 0
+    one = question(PROMISE, threshold=threshold, decision=decision)
+    sums = dict(zip(SUMS, one.sums(replace(rows, supported=near)), strict=False))
+    inside = near & (rows.corrected <= threshold if decision == "no" else rows.corrected >= threshold)
+    assert sums["rows"] == inside.sum()
+    assert sums["total"] == (rows.correct if decision == "no" else 1 - rows.correct)[inside].sum()
+
+
+@pytest.mark.parametrize(("off", "accepted", "state"), [(0.0, 0.3, HOLDS), (0.0, 0.13, UNKNOWN), (-2.0, 0.2, BROKEN)])
+def test_a_promise_holds_or_not_by_its_whole_interval(off, accepted, state):
+    one = question(PROMISE, threshold=0.8, decision="answer", allowed=(None, accepted))
+    assert looked(one, *(rows_of(seed, 1_000, off=off) for seed in range(3))).state == state
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("world", [{}, {"units": 60}])
+def test_few_monitors_ever_say_that_a_promise_does_not_hold_where_it_does(world):
+    """Exactly as many are wrong as were accepted."""
+    broken = 0
+    for seed in range(200):
+        batches = [rows_of(1_000 * seed + k, 500, **world) for k in range(6)]
+        rng = np.random.default_rng(seed)
+        batches = [replace(rows, correct=(rng.random(len(rows)) < 0.9).astype(float)) for rows in batches]
+        broken += looked(question(PROMISE, threshold=0.6, decision="answer"), *batches).state == BROKEN
+    # the 99.9 % quantile of 200 draws at 4 %
+    assert broken <= 18
 
 
 def test_the_log_loss_that_is_told_is_whole():

@@ -25,7 +25,6 @@ from miscal.findings.conditions.condition import Frame
 from miscal.runs.monitor import state as states
 from miscal.runs.monitor.document import (
     BROKEN,
-    FINDING,
     WHOLE,
     LookNumbers,
     Monitoring,
@@ -215,9 +214,9 @@ def _begin(
 
 
 def _inside(run: RunContent, one: Question, frame: Frame) -> np.ndarray | None:
-    if one.kind != FINDING:
+    if one.place is None:
         return None
-    condition = run.summary.findings[one.place or 0].condition
+    condition = run.summary.findings[one.place].condition
     lacking = condition.lacks(frame)
     if lacking is not None:
         raise InputError(
@@ -289,8 +288,8 @@ def _question(run: RunContent, one: Question) -> QuestionNumbers:
         key=one.key,
         kind=one.kind,
         about=clean_text(one.about),
-        phrase=clean_text(run.summary.findings[one.place or 0].condition.phrase) if one.kind == FINDING else None,
-        alarms=one.kind in WHOLE,
+        phrase=None if one.place is None else clean_text(run.summary.findings[one.place].condition.phrase),
+        alarms=one.kind in WHOLE and one.place is None,
         error=one.error,
         allowed=one.allowed,
         state=one.state,

@@ -26,10 +26,12 @@ MOST = 10**15
 Count = Annotated[int, Field(ge=0, le=MOST)]
 Some = Annotated[int, Field(ge=1, le=MOST)]
 
-QuestionKind = Literal["gain", "level", "finding", "threshold"]
-GAIN, LEVEL, FINDING, THRESHOLD = "gain", "level", "finding", "threshold"
-WHOLE = (GAIN, LEVEL)
-"""Questions about all rows: where one does not hold, the alarm is raised."""
+QuestionKind = Literal["gain", "level", "finding", "threshold", "promise"]
+GAIN, LEVEL, FINDING, THRESHOLD, PROMISE = "gain", "level", "finding", "threshold", "promise"
+WHOLE = (GAIN, LEVEL, PROMISE)
+"""Questions that raise the alarm where they do not hold for all rows."""
+OF_OUTCOMES = (LEVEL, FINDING, THRESHOLD)
+"""Questions whether outcomes are what the correction says."""
 State = Literal["holds", "does not hold", "not known"]
 HOLDS, BROKEN, UNKNOWN = "holds", "does not hold", "not known"
 
@@ -73,8 +75,8 @@ class RowsOfLooks(Part):
     """What the rows of several looks say of a question.
 
     ``value`` is their mean outcome less their mean corrected confidence (of the gain: log loss of the corrected less
-    that of the raw confidences, in nats), with the interval that holds at all looks together; none where too few units
-    are there to say anything.
+    that of the raw confidences, in nats; of a promise: the share of wrong ones), with the interval that holds at all
+    looks together; none where too few units are there to say anything.
 
     `first, last`: the looks. `observed, raw, corrected`: means of outcomes and of both confidences.
     """
@@ -203,7 +205,7 @@ def _tolerated(level: QuestionNumbers) -> str:
 def _reason(found: Monitoring) -> str:
     """Say where outcomes are farthest from what the correction says, or what was asked."""
     (level,) = found.asked(LEVEL)
-    parts = [one for one in found.questions if one.kind not in WHOLE]
+    parts = [one for one in found.questions if one.kind in (FINDING, THRESHOLD)]
     broken = [one for one in parts if one.state == BROKEN and one.rows.observed is not None]
     if broken:
         worst = max(broken, key=lambda one: abs(one.rows.value.value or 0.0))
@@ -229,8 +231,9 @@ def _promise(one: QuestionNumbers, found: Monitoring) -> str:
 def _action(found: Monitoring) -> str:
     """Say whether to go on with the correction, and what to do else."""
     (level,), (gain,) = found.asked(LEVEL), found.asked(GAIN)
-    parts = [one for one in found.questions if one.kind not in WHOLE]
+    parts = [one for one in found.questions if one.kind in (FINDING, THRESHOLD)]
     broken = sum(one.state == BROKEN for one in parts)
+    promises = [one for one in found.asked(PROMISE) if one.state == BROKEN]
     if gain.state == BROKEN:
         return "Do not use the correction: find out what changed, and run miscal discover again with rows of this kind."
     if level.state == BROKEN:
@@ -238,6 +241,12 @@ def _action(found: Monitoring) -> str:
         better = high is not None and high < 0
         still = f"; until then it is {'better' if better else 'no worse'} than none" if gain.state == HOLDS else ""
         return f"Correct anew: find out what changed, and run miscal discover again with rows of this kind{still}."
+    if any(one.alarms for one in promises):
+        return "Let it decide nothing alone: find out what changed, and run miscal discover again with such rows."
+    if promises:
+        [name] = brief_names([promises[0].phrase or ""], LONGEST_NAME)
+        more = f" ({_count(len(promises) - 1, 'group')} more)" if len(promises) > 1 else ""
+        return f"Let it decide nothing alone where {name}{more}: more of that is wrong than was accepted."
     if broken:
         where = f"{broken} of {_count(len(parts), 'part')}"
         return f"Correct anew where it does not hold ({where}): run miscal discover again."
@@ -285,8 +294,10 @@ GLOSSARY = {
     "together, and allows for all that is asked.",
     "Allowed": "The tolerance to either side of what the correction says: two points, unless `--tolerance` says "
     "otherwise. Of the log loss, no more than without the correction.",
-    "Alarm": "It is raised where the correction does not hold for all rows, and stays: the rows that raised it are "
-    "still there. It ends with a new run and its monitor.",
+    "Decided alone": "What the run promised of all rows that it decides, and of those of each finding: it holds where "
+    "the share of wrong ones lies below the accepted error with its whole interval.",
+    "Alarm": "It is raised where the correction, or what it decides alone, does not hold for all rows, and stays: "
+    "the rows that raised it are still there. It ends with a new run and its monitor.",
 }
 
 
@@ -315,7 +326,7 @@ def sheet_of(document: Monitoring) -> Sheet:
             note=one.state,
         )
         for one in found.in_order
-        if one.kind != GAIN and one.rows.observed is not None
+        if one.kind in OF_OUTCOMES and one.rows.observed is not None
     ]
     asked, looks = _questions(found), Table(LOOKS, found.looks)
     return Sheet(
@@ -328,7 +339,8 @@ def sheet_of(document: Monitoring) -> Sheet:
         facts=[
             ("rows", f"{last.rows:,} new, {found.rows:,} in {_count(len(found.looks), 'look')}{dropped}{by}"),
             ("tolerance", f"{_tolerated(level)} from what it says, to either side"),
-            *(("log loss", _gain(one)) for one in found.questions if one.kind == GAIN),
+            *(("log loss", _gain(one)) for one in found.asked(GAIN)),
+            *(("alone", _alone(one)) for one in found.asked(PROMISE) if one.alarms),
         ],
         notes=[*found.warnings, *(f"not asked: {one}" for one in found.left_out)],
         pictures=[
@@ -383,7 +395,7 @@ LOOKS = (
 def _questions(found: Monitoring) -> Table:
     """Tabulate the questions, with the strips of their looks."""
     decimals = decimals_for(found.epsilon)
-    values = [one.value for asked in found.questions if asked.kind != GAIN for one in asked.course[-STRIP:]]
+    values = [one.value for asked in found.questions if asked.kind in OF_OUTCOMES for one in asked.course[-STRIP:]]
     reach = min(max([LEAST_REACH, *(abs(value) for value in values if value is not None)]), MOST_REACH)
     words = vocabulary(found.kind)
     # of what thresholds are is said once, below the table
@@ -409,10 +421,21 @@ def _gain(one: QuestionNumbers) -> str:
     return f"{said}{between}: {one.state}"
 
 
+def _wrong(one: QuestionNumbers) -> str:
+    value, ends = one.rows.value.value, one.rows.value.interval
+    between = "" if ends is None else f" ({bounds(tuple(min(max(end, 0.0), 1.0) for end in ends), 'percent')})"
+    return "none decided" if value is None else f"{percent(value, 1)} wrong{between}"
+
+
+def _alone(one: QuestionNumbers) -> str:
+    """Say whether the promise holds of all rows that are decided alone."""
+    return f"{one.about}: {_count(one.rows.n, 'row')}, {_wrong(one)}: {one.state}"
+
+
 def _course(one: QuestionNumbers, reach: float | None = None) -> Chart | None:
-    """Draw what is known after each look; the gain, which has another scale, has no picture."""
+    """Draw what is known after each look; gain and promises, which have other scales, have no picture."""
     looks = one.course[-(COURSE if reach is None else STRIP) :]
-    if one.kind == GAIN or not any(look.interval for look in looks):
+    if one.kind not in OF_OUTCOMES or not any(look.interval for look in looks):
         return None
     if reach is not None:
         return course_chart(looks, one.allowed, reach, first=len(one.course) - len(looks) + 1, small=True)
@@ -433,6 +456,8 @@ def _state(one: QuestionNumbers) -> Cell:
 def _off_by(one: QuestionNumbers, decimals: int) -> Cell:
     """Write value and interval of a question, in points, and the zone that is allowed."""
     (low, high), value, ends = one.allowed, one.rows.value.value, one.rows.value.interval
+    if one.kind == PROMISE:
+        return Cell(_wrong(one), f"allowed: at most {percent(high)}")
     said = "no rows" if value is None else points(value, decimals)
     if value is not None and ends is not None:
         said += f" ({bounds(ends, 'points', decimals)})"

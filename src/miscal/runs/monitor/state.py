@@ -6,11 +6,13 @@ damage, not against somebody who renews them: what does not fit together is refu
 A row counts once. It is what its ``id`` says, where the first look had such a column. Without one nothing tells rows
 apart, and only a look that begins with all rows of an earlier one is refused.
 
-What is asked of these: whether the correction is worse than none, and whether outcomes are as it says.
+What is asked of these: whether the correction is worse than none, whether outcomes are as it says, and whether it may
+still decide alone what the run promised.
 
-The second is asked of all rows, of the rows of each finding and of those on either side of each threshold. A question
-has one mean, the interval of it that holds at all looks together, and a zone that counts as right. The correction does
-not hold where the interval is clear of the zone, it holds where the interval lies within, and else it is not known.
+The second is asked of all rows, of the rows of each finding and of those on either side of each threshold; the third of
+what the first promise of the run decides, of all rows and of those of each finding. A question has one mean, the
+interval of it that holds at all looks together, and a zone that counts as right. What is asked does not hold where the
+interval is clear of the zone, it holds where the interval lies within, and else it is not known.
 
 The interval begins anew with every look, at less and less error, so that a change after a long calm is seen too.
 """
@@ -31,15 +33,17 @@ from miscal.base.document import Part, Share
 from miscal.base.errors import CorruptFile, InputError, MismatchError, argument
 from miscal.base.files import digest
 from miscal.base.folders import CONFIG, load_state, save_state
-from miscal.base.number_wording import threshold_text
+from miscal.base.number_wording import percent, threshold_text
 from miscal.base.vocabulary import vocabulary
 from miscal.calibration.metrics.scores import log_losses
 from miscal.discovery.run import RunContent
 from miscal.discovery.saved_model import model_folder
 from miscal.evidence.anytime import SUMS, clipped_logit, running_interval, unit_sums
 from miscal.evidence.settings import SIGNIFICANCE
+from miscal.findings.alone import BELOW, decisions_of, error_key
 from miscal.findings.conditions.condition import Frame
 from miscal.findings.residuals import EPSILON
+from miscal.report.alone import alone_at
 from miscal.runs.monitor.document import (
     BROKEN,
     FINDING,
@@ -47,6 +51,7 @@ from miscal.runs.monitor.document import (
     HOLDS,
     LEVEL,
     MOST,
+    PROMISE,
     THRESHOLD,
     UNKNOWN,
     Count,
@@ -78,9 +83,10 @@ class Question(Part):
     """One question, and what the looks so far brought: `history` is (looks, 13), with the `COLUMNS` of each look.
 
     ``error`` is how often it may wrongly be said not to hold, ever; ``allowed`` the zone that counts as right, without
-    lower end of the gain; and ``factor`` of every standard error. ``place`` is that of a finding among those of the
-    run. Of a threshold, ``above`` says whether it is about the rows at or above it. ``broken`` are the first
-    and last look of the rows that showed that it does not hold, from 1.
+    lower end of the gain and of a promise, whose upper end is the accepted error; and ``factor`` of every standard
+    error. ``place`` is that of a finding among those of the run. Of a threshold, ``above`` says whether it is about the
+    rows at or above it; of a promise, ``decision`` what these rows are decided as. ``broken`` are the first and last
+    look of the rows that showed that it does not hold, from 1.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -94,21 +100,27 @@ class Question(Part):
     place: Count | None = None
     threshold: Share | None = None
     above: bool = True
+    decision: str | None = None
     broken: tuple[Some, Some] | None = None
     history: np.ndarray = Field(default_factory=lambda: np.zeros((0, len(COLUMNS))), exclude=True)
 
     def sums(self, rows: NewLabelled, inside: Mask | None = None) -> Floats:
         """Sum over the rows that it is about; `inside` says which ones they are of a finding."""
         q, along = rows.corrected, np.ones(len(rows))
-        if self.kind == GAIN:
+        at = np.ones(len(rows), bool) if inside is None else inside
+        if self.kind == PROMISE:
+            side = self.decision or ""
+            at = at & (decisions_of(q, rows.supported, {side: self.threshold}) == side)
+            # what is wrong changes with the outcome by as much as the outcome
+            increment = rows.correct if side in BELOW else 1 - rows.correct
+        elif self.kind == GAIN:
             # as it changes with the outcome, so that the variance is known where the corrected confidences are right
             along = clipped_logit(q) - clipped_logit(rows.confidence)
             increment = log_losses(rows.correct, q) - log_losses(rows.correct, rows.confidence)
         else:
             increment = rows.correct - q
-        if self.threshold is not None:
-            inside = (q >= self.threshold) == self.above
-        at = np.ones(len(rows), bool) if inside is None else inside
+        if self.kind == THRESHOLD:
+            at = (q >= self.threshold) == self.above
         means = [float(values[at].sum()) for values in (rows.correct, rows.confidence, q)]
         return np.r_[unit_sums(increment[at], along[at], q[at], rows.unit[at]), means]
 
@@ -170,7 +182,7 @@ def questions_of(
         one.model_copy(
             update={
                 "error": SIGNIFICANCE * LEVEL_SHARE if one.kind == LEVEL else rest,
-                "allowed": (None, 0.0) if one.kind == GAIN else (-width, width),
+                "allowed": one.allowed if one.kind in (GAIN, PROMISE) else (-width, width),
                 "factor": factor,
             }
         )
@@ -182,17 +194,29 @@ def _asked(run: RunContent, new: Frame, left: list[str]) -> Iterator[Question]:
     """List the questions."""
     words = vocabulary(run.summary.kind)
 
-    def question(kind: QuestionKind, about: str, of: str = "", **more: Any) -> Question:
+    def question(kind: QuestionKind, about: str, of: str = "", most: float = 0.0, **more: Any) -> Question:
         # what counts as right is decided once all are known
-        return Question(key=f"{kind}{of}", kind=kind, about=about, error=SIGNIFICANCE, allowed=(0.0, 0.0), **more)
+        return Question(key=f"{kind}{of}", kind=kind, about=about, error=SIGNIFICANCE, allowed=(None, most), **more)
 
     yield question(LEVEL, "all rows")
     yield question(GAIN, f"corrected {words.probabilities} against raw ones, log loss")
+    promises = [one for one in alone_at(run.summary) if one.threshold is not None]
+
+    def promised(about: str, of: str = "", place: int | None = None) -> Iterator[Question]:
+        for one in promises:
+            key = f":{error_key(one.max_error)}:{one.decision}{of}"
+            what = {"threshold": one.threshold, "decision": one.decision, "place": place}
+            yield question(
+                PROMISE, f"{about}{one.decision} at {percent(one.max_error)} errors", key, one.max_error, **what
+            )
+
+    yield from promised("decided alone, ")
     for place, one in enumerate(run.summary.findings):
         if lacking := one.condition.lacks(new):
             left.append(f"finding {one.description!r}: {lacking}")
             continue
         yield question(FINDING, one.description, f":{place}", place=place)
+        yield from promised(f"{one.description}: decided alone, ", f":{place}", place)
     for one in run.summary.decisions:
         for above in (True, False):
             side = f"{'at or above' if above else 'below'} {threshold_text(one.threshold)}"
@@ -248,7 +272,7 @@ def refuse_counted(state: MonitorState, rows: NewLabelled, folder: Path) -> None
 
 
 FORM = "miscal-monitor"
-LAYOUT = 7
+LAYOUT = 8
 """Version of what the state of a monitor holds; raised whenever it asks or keeps something else."""
 FOLDER = "state"
 _REMEDY = f"put the old file back, or begin a new monitor with {argument('out')}"
@@ -265,7 +289,7 @@ class MonitorState(Part):
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
-    layout: Literal[7] = LAYOUT
+    layout: Literal[8] = LAYOUT
     model: tuple[str, ...]
     group: str | None
     tolerance: Share | None
@@ -338,11 +362,12 @@ def _fits(one: Question, looks: int) -> bool:
     rows, units = of["rows"], of["units"]
     return (
         one.kind == one.key.partition(":")[0]
-        and (low is None) == (one.kind == GAIN)
+        and (low is None) == (one.kind in (GAIN, PROMISE))
         and (low is None or low <= high)
         and since <= shown <= looks
-        and (one.place is not None) == (one.kind == FINDING)
-        and (one.threshold is not None) == (one.kind == THRESHOLD)
+        and (one.place is not None if one.kind == FINDING else one.place is None or one.kind == PROMISE)
+        and (one.threshold is not None) == (one.kind in (THRESHOLD, PROMISE))
+        and (one.decision is not None) == (one.kind == PROMISE)
         and bool((units <= rows).all() and np.abs(one.history).max() <= MOST)
         and all((values >= 0).all() for name, values in of.items() if name not in ("total", "cross"))
         and all((of[name] <= rows * (1 + 1e-9)).all() for name in MEANS)
