@@ -84,3 +84,25 @@ def test_events_are_decided_to_either_side():
 def test_an_error_that_is_none_is_refused(max_error):
     with pytest.raises(InputError, match="max_error"):
         miscal.discover(rows(200, 0), quick=True, max_error=max_error)
+
+
+def test_a_comparison_says_what_each_may_decide_at_equal_error():
+    rng = np.random.default_rng(3)
+    z, noise = rng.normal(size=(2, 3000))
+    sharp, blunt = (
+        miscal.discover(
+            rows(3000, 3).with_columns(confidence=1 / (1 + np.exp(-(1.5 + z + some * noise))), id=np.arange(3000)),
+            quick=True, n_jobs=1, progress=False, max_error=0.15,
+        )
+        for some in (0.0, 1.0)
+    )  # fmt: skip
+    there, back = miscal.compare(sharp, blunt), miscal.compare(blunt, sharp)
+    one = there.measures["alone"]
+    assert there.accepted_error == 0.15
+    for side, run in ((one.a, sharp), (one.b, blunt)):
+        [at] = [of for of in run.summary.alone if of.max_error == 0.15]
+        assert side.value == pytest.approx(at.share.value)
+    assert one.difference.value == pytest.approx(one.a.value - one.b.value)
+    assert one.difference.value == pytest.approx(-back.measures["alone"].difference.value)
+    low, high = one.difference.interval
+    assert low < one.difference.value < high

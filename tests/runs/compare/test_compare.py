@@ -34,7 +34,12 @@ def rows_of(name, correct, confidence, X, kind, *, row=None, sha="one", group=No
     row = np.arange(len(X)) if row is None else row
     correct, confidence, X, kind, row = (np.asarray(part)[order] for part in (correct, confidence, X, kind, row))
     summary = SimpleNamespace(
-        findings=(), kind="answer", method="auto", evidence="all", settings={"epsilon": 0.05, "source": source(sha)}
+        findings=(),
+        alone=(),
+        kind="answer",
+        method="auto",
+        evidence="all",
+        settings={"epsilon": 0.05, "source": source(sha)},
     )
     triples = Triples.of(X, confidence=confidence, correct=correct)
     return RunRows(

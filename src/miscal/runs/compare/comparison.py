@@ -21,10 +21,12 @@ from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.scores import log_losses, squared_errors
 from miscal.discovery.measurements import global_numbers, reliability
 from miscal.discovery.run import RunContent, read_run
-from miscal.discovery.summary import Global
+from miscal.discovery.summary import Global, Summary
 from miscal.discovery.summary_parts import Answer
 from miscal.evidence.settings import SIGNIFICANCE
+from miscal.findings.alone import decisions_of, error_key, thresholds_of
 from miscal.findings.residuals import holm
+from miscal.report.alone import alone_at
 from miscal.report.sheet import Sheet
 from miscal.runs.compare import estimates, groups
 from miscal.runs.compare.compared_rows import RunRows, Side, Sides, match_rows, names_of, read_rows, sides_of
@@ -78,6 +80,9 @@ class RunComparison(ShowsItself, ComparedRuns):
         Rows without a match.
     measures : dict of str to MeasurePair
         Numbers of both.
+    accepted_error : float or None
+        The error at which ``measures["alone"]`` says what each may decide alone: the least that the report of one of
+        the runs says first.
     step : float or None
         By how much the mean of one run must be farther from the outcomes to be told in four of five comparisons of
         such rows.
@@ -292,6 +297,7 @@ def beside(
         "left_out_a": len(a) - len(sides.a),
         "left_out_b": len(b) - len(sides.b),
         "measures": judged(_measures(sides, seed, whole or {}), a.run.summary.kind),
+        "accepted_error": accepted_error(a.run.summary, b.run.summary),
         "step": estimates.nearer_mean(sides, SPARE)[1],
         "curves": CurveSides(a=reliability(sides.a.labelled()), b=reliability(sides.b.labelled())),
         "fields": _fields(sides, seed) if sides.paired else None,
@@ -350,7 +356,25 @@ def _measures(sides: Sides, seed: int, whole: Mapping[str, Global]) -> dict[str,
     # where rows are too few for the error, Student's tests of means are not to be trusted either
     p_value = None if error.difference.value is None else estimates.nearer_mean(sides, SPARE)[0]
     mean = mean.model_copy(update={"difference": mean.difference.model_copy(update={"p_value": p_value})})
-    return {"calibration_error": error, "residual": mean, "smece": smece, **means, "corrected_log_loss": corrected}
+    found = {"calibration_error": error, "residual": mean, "smece": smece, **means, "corrected_log_loss": corrected}
+    if (accepted := accepted_error(*(side.rows.run.summary for side in each))) is not None:
+        found["alone"] = _of_rows(sides, *(_decided_alone(side, accepted) for side in each))
+    return found
+
+
+def accepted_error(a: Summary, b: Summary) -> float | None:
+    """Return the error at which it is compared what two runs may decide alone: the least that is said of one first."""
+    first = [promises[0].max_error for one in (a, b) if (promises := alone_at(one))]
+    known = [error for error in first if all(error in {one.max_error for one in run.alone} for run in (a, b))]
+    return min(known, default=None)
+
+
+def _decided_alone(side: Side, max_error: float) -> Floats:
+    """Mark the rows that a run may decide alone, by the threshold that it promises."""
+    run = side.rows.run
+    thresholds = thresholds_of(run.summary.alone)[error_key(max_error)]
+    decision = decisions_of(side.rows.corrected, run.table["supported"].to_numpy(), thresholds)
+    return np.array([one is not None for one in decision[side.at]], dtype=np.float64)
 
 
 def _numbers(side: Side, seed: int, whole: Mapping[str, Global]) -> Global:

@@ -49,7 +49,7 @@ class MeasurePair(Part):
     a run is better calibrated. Those of the mean residual, of which the null is that both are equally far from 0, of
     the accuracy of answers and of the corrected log loss are not adjusted: each answers a question of its own. It is
     null for other measures. The difference of smECE has no interval: noise makes smECE larger, by a different amount in
-    each run.
+    each run. ``alone`` is the share of rows that each may decide alone at the ``accepted_error`` of the comparison.
 
     `difference`: that of the first minus that of the second.
     """
@@ -130,6 +130,7 @@ class ComparedRuns(Document):
     left_out_a: NonNegativeInt
     left_out_b: NonNegativeInt
     measures: dict[str, MeasurePair]
+    accepted_error: Share | None = None
     step: Number = None
     curves: CurveSides
     fields: FieldAgreement | None

@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 
 from miscal.base.document import Measure
-from miscal.base.number_wording import lower_limit, score, spoken
+from miscal.base.number_wording import lower_limit, score, spoken, threshold_text
 from miscal.base.shown import brief_names, first_words
 from miscal.base.vocabulary import ANSWER, Vocabulary, vocabulary
 from miscal.discovery.summary_parts import Answer
@@ -49,8 +49,9 @@ LABELS = {
     "brier": "Brier score",
     "log_loss": "Log loss",
     "corrected_log_loss": "Log loss, corrected",
+    "alone": "Decided alone at {accepted} errors",
 }
-IN_PERCENT = ("accuracy", "confidence")
+IN_PERCENT = ("accuracy", "confidence", "alone")
 
 
 def answer_of(found: ComparedRuns) -> Answer:
@@ -206,6 +207,18 @@ def _facts(found: ComparedRuns, terms: Vocabulary) -> list[tuple[str, str]]:
     compared = f"{found.n_a:,}" if found.same_rows else f"{found.n_a:,} and {found.n_b:,}"
     alone = f"; {found.left_out_a:,} and {found.left_out_b:,} have no match" if found.same_rows else ""
     facts = [("rows", f"{compared} ({found.matched_by}){alone}")]
+    if (alone := found.measures.get("alone")) is not None:
+        shares = " and ".join(
+            f"{_name(name)} {spoken(one.value or 0.0)}" for name, one in ((found.a, alone.a), (found.b, alone.b))
+        )
+        ends = bounds(alone.difference.interval, digits=0)
+        apart = f"; {points(alone.difference.value, 0)} points{f' ({ends})' if ends else ''}"
+        facts.append(
+            (
+                "alone",
+                f"accepting {threshold_text(found.accepted_error or 0.0)} errors, {shares} of {terms.cases}{apart}",
+            )
+        )
     if found.step is not None:
         step = in_points(found.step, terms.digits)
         facts.append(("could miss", f"a mean that is less than {step} farther off; from there on 4 of 5 are told"))
@@ -343,7 +356,12 @@ def _measures(found: ComparedRuns, terms: Vocabulary, decimals: int) -> Table:
         run = found.measures[name].better
         return DASH if run is None else short(getattr(found, run), 40)
 
-    label = lambda name: begin(LABELS.get(name, name).format(rate=terms.rate, probability=terms.probability))  # noqa: E731
+    fills = {
+        "rate": terms.rate,
+        "probability": terms.probability,
+        "accepted": threshold_text(found.accepted_error or 0.0),
+    }
+    label = lambda name: begin(LABELS.get(name, name).format(**fills))  # noqa: E731
     columns = [
         Column("measure", label),
         *(Column(cut(getattr(found, run), HEAD), lambda name, run=run: side(name, run)) for run in "ab"),
