@@ -217,7 +217,7 @@ def test_the_page_of_ones_own_study_does_not_speak_of_the_paper(tmp_path):
     assert "the paper" not in page.lower()
     assert "paper.html" not in page
     assert not (tmp_path / "paper.html").exists()
-    assert page.count("<td") == 12 + 3 * 12
+    assert page.count("<td") == 12 + 3 * 13
     write_pages(tmp_path, paper=True)
     assert 'href="paper.html"' in (tmp_path / "index.html").read_text()
     write_pages(tmp_path)
@@ -239,8 +239,10 @@ def test_groups_of_a_pair_agree_with_its_columns(method):
     result = planted(method)
     board, alone = measure_board(result)["board"], model_rows(result, np.arange(len(result.triples)))
     groups = measure_groups([alone])["groups"]
-    assert {row["measure"] for row in board} == {"residual", "smece", "log_loss_corrected"}
-    assert all(row["low"] <= row["value"] <= row["high"] for row in board)
+    assert {row["measure"] for row in board} == {"residual", "smece", "alone", "alone_raw"}
+    assert all(row["low"] <= row["value"] <= row["high"] for row in board if row["low"] is not None)
+    [at] = [one for one in result.found.summary.alone if one.max_error == 0.05]
+    assert [row["value"] for row in board[2:]] == [at.share.value, at.raw.share]
     own = {(row["column"], row["value"]): row for row in result.found.columns.iter_rows(named=True)}
     assert {(row["column"], row["value"]) for row in groups} == set(own)
     for row in groups:

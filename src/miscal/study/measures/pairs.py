@@ -21,6 +21,7 @@ from miscal.discovery.measurements import comparison, reliability
 from miscal.discovery.summary import Comparison
 from miscal.evidence.power import threshold_sensitivity
 from miscal.evidence.stability import slice_bootstrap
+from miscal.report.alone import FIRST_ERROR
 from miscal.runs.compare.estimates import clustered_mean
 from miscal.study.pair_result import FieldRows, PairResult, RawGeometry, TableRows
 from miscal.study.tables import REGIONS, SOUGHT, TABLES, attributes, with_ends
@@ -209,11 +210,15 @@ def prediction(correct: np.ndarray, confidence: np.ndarray, outcome: Kind) -> tu
 
 def measure_board(result: PairResult) -> TableRows:
     """Fill the table ``board``: what models are compared by, each with its interval."""
-    rows, error = result.learned, result.found.summary.global_.smece
+    rows, summary = result.learned, result.found.summary
+    error, promises = summary.global_.smece, [one for one in summary.alone if one.max_error == FIRST_ERROR]
+    # of events there are two, decided as yes and as no
+    share = promises[0].share.interval if len(promises) == 1 else None
     own = {
         "residual": _mean("value", rows.correct - rows.confidence, result.unit, ends=""),
         "smece": with_ends("value", error.value, error.interval, ends=""),
-        "log_loss_corrected": _mean("value", log_losses(rows.correct, rows.corrected), result.unit, ends=""),
+        "alone": with_ends("value", sum(one.share.value or 0.0 for one in promises), share, ends=""),
+        "alone_raw": with_ends("value", sum(one.raw.share for one in promises), None, ends=""),
     }
     return {"board": [{**result.named, "measure": name, "n": len(rows.correct), **size} for name, size in own.items()]}
 

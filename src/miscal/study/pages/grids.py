@@ -11,6 +11,7 @@ from urllib.parse import quote
 import polars as pl
 
 from miscal.base.vocabulary import EVENT
+from miscal.report.alone import FIRST_ERROR
 from miscal.report.formatting import DASH, brief, count, metric, percent, signed, size
 from miscal.report.texts import short
 from miscal.study import paper_numbers as paper
@@ -120,12 +121,12 @@ def board_table(tables: Tables, method: str) -> pl.DataFrame:
     """Put the measures of each pair into one row.
 
     There are columns of the table ``pairs``; of each measure of the table ``board`` its value and ends (``residual``,
-    ``residual_low``, ``residual_high``); and of each measure of the table ``rankings`` value, ends and ranks
+    ``residual_low``, ``residual_high``, ``alone``); and of each measure of the table ``rankings`` value, ends and ranks
     (``hidden_cost_best_rank``). Null where a pair has none.
     """
     wide, ends = of_method(tables["pairs"], method, LEARNED).select(_OF_PAIRS), ("low", "high")
     for table, measures, more in (
-        ("board", ("residual", "smece"), ends),
+        ("board", ("residual", "smece", "alone", "alone_raw"), ends),
         ("rankings", ("calibration_cost", "hidden_cost", "log_loss_corrected"), (*ends, "best_rank", "worst_rank")),
     ):
         for measure in measures:
@@ -162,6 +163,9 @@ def pair_grids(tables: Tables, method: str, planned: Mapping[str, int | None], o
         aside = "" if value is None else f"{brief(SOUGHT)} at {roughly(rows)} rows"
         return GridCell(size(value), value, aside=aside)
 
+    def alone(corrected: float | None, raw: float | None) -> GridCell:
+        return share(corrected)._replace(aside="" if raw is None else f"uncorrected {percent(raw, 0)}")
+
     def worst(region: str | None, share: float | None) -> GridCell:
         return GridCell(region, region, kind=region, aside=percent(share, 0)) if region else GridCell("none")
 
@@ -189,6 +193,7 @@ def pair_grids(tables: Tables, method: str, planned: Mapping[str, int | None], o
         "board": grid("All pairs", board, [
             of_model, names(words)[1], *of_rows,
             *((title, ranked, f"{one} {one}_best_rank {one}_worst_rank") for title, one in measures.items()), _SAVED,
+            (f"Decided alone at {percent(FIRST_ERROR, 0)} errors", alone, "alone alone_raw"),
             ("Would be found", detectable, "detectable rows_for_5_points"), *_FINDINGS,
         ], hints=hints),
         "pairs": grid("All pairs", learned.join(adjusted, on=["pair", "method"], how="left", maintain_order="left"), [
