@@ -16,6 +16,7 @@ from miscal.findings.ledger.sizes import CORRECTED
 from miscal.findings.ledger.values import EXPLAINED, FEW_ROWS, FINDING, ColumnValue
 from miscal.findings.residuals import EPSILON
 from miscal.findings.verdict import fate_words, together_words
+from miscal.report.alone import alone_line
 from miscal.report.drawing import Chart, Mark, Scale, path, reach_of
 from miscal.report.formatting import NBSP, bounds, count, points
 from miscal.report.groups import (
@@ -32,7 +33,7 @@ from miscal.report.groups import (
 from miscal.report.map_data import Example, Examples
 from miscal.report.opening import opening
 from miscal.report.source import Source
-from miscal.report.texts import clean, listed, short
+from miscal.report.texts import clean, first_sentence, listed, short
 
 FIRST, LEAST = 6, 3
 """Groups of the first screen at most, and at least; the list below has all."""
@@ -53,19 +54,25 @@ def first_screen(summary: Summary) -> dict[str, Any]:
     """Return the three lines and both pictures of a run."""
     every = first_groups(summary)
     groups = off_by_themselves(every)
-    first = groups[:FIRST]
-    names = brief_names([one.name for one in first], LONGEST_NAME)
-    first = [replace(one, name=name) for one, name in zip(first, names, strict=True)]
+    names = brief_names([one.name for one in groups[:FIRST]], LONGEST_NAME)
+    first = [replace(one, name=name) for one, name in zip(groups, names, strict=False)]
     lines = (summary.answer.headline, summary.answer.reason, summary.answer.action)
-    words = ALL_WORDS + max(0, LINE_WORDS - sum(len(one.split()) for one in lines)) // GIVEN
-    while len(first) > LEAST and sum(len(one.name.split()) for one in first) > words:
-        first.pop()
+    said = alone_line(summary)
+    # the groups make room for what may be decided, as far as three of them are left
+    for alone in (said, first_sentence(said)[0], ""):
+        room = LINE_WORDS - sum(len(one.split()) for one in (*lines, alone))
+        words = ALL_WORDS + (room // GIVEN if room > 0 else room)
+        held = next((n for n in range(len(first), LEAST, -1) if _words(first[:n]) <= words), LEAST)
+        if _words(first[:held]) <= words:
+            break
+    first = first[:held]
     rows = [one for one in (all_rows(summary), *first) if one is not None]
     changed = any(one.corrected is not None and abs(one.corrected - one.predicted) >= CHANGED for one in rows)
     rows = rows if changed else [replace(one, corrected=None) for one in rows]
     curves = curves_of(summary, groups, (46.0, 352.0), (318.0, 10.0))
     return {
         **opening(summary.answer),
+        "alone": alone,
         "curves": curves,
         "several": curves is not None and len(curves.states["raw"]) > 1,
         "rows": rows,
@@ -77,6 +84,10 @@ def first_screen(summary: Summary) -> dict[str, Any]:
         "changed": changed,
         "states": STATES,
     }
+
+
+def _words(groups: Sequence[Group]) -> int:
+    return sum(len(one.name.split()) for one in groups)
 
 
 def forest_axis(groups: Sequence[Group], more: Sequence[float] = ()) -> Scale:
