@@ -46,8 +46,8 @@ def many(words, findings=40, *, decides=False):
 
 @pytest.mark.parametrize(
     "edit",
-    [None, many(1), many(4), many(30), many(30, decides=True)],
-    ids=["usual", "short", "middle", "long", "alone"],
+    [None, many(1), many(4), many(30), many(1, decides=True), many(30, decides=True)],
+    ids=["usual", "short", "middle", "long", "short alone", "long alone"],
 )
 def test_the_first_screen_has_at_most_200_words(make_run, edit):
     text = render(make_run(300, edit=edit)).read_text(encoding="utf-8")

@@ -111,7 +111,11 @@ class RiskCurve(Part):
 
 
 class RiskCurves(Part):
-    """The curves of a decision by the confidence as it was given and corrected; null where rows are too few."""
+    """The curves of a decision.
+
+    `decision`: as of :class:`Alone`. `raw, corrected`: by the confidence as it was given, and corrected; null where
+    rows are too few.
+    """
 
     decision: str
     raw: RiskCurve | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -37,9 +38,9 @@ from miscal.report.texts import clean, first_sentence, listed, short
 
 FIRST, LEAST = 6, 3
 """Groups of the first screen at most, and at least; the list below has all."""
-LONGEST_NAME, ALL_WORDS, LINE_WORDS, GIVEN = 55, 22, 72, 3
-"""Characters of a group's name there, and words of all names where the three lines have 72: the screen holds 200 with
-everything else. Of the words that the lines leave, a third are given to names, since each name brings numbers."""
+LONGEST_NAME, WORDS, EACH = 55, 100, 6
+"""Characters of a group's name there; words of lines and names beside three groups, and those that each more brings:
+the screen holds 200 with everything else."""
 CHANGED = 0.0005
 """A correction that moves no group by as much has no column and no switch."""
 STATES = {"raw": "as it is", "corrected": "corrected"}
@@ -58,14 +59,17 @@ def first_screen(summary: Summary) -> dict[str, Any]:
     first = [replace(one, name=name) for one, name in zip(groups, names, strict=False)]
     lines = (summary.answer.headline, summary.answer.reason, summary.answer.action)
     said = alone_line(summary)
+
+    def fits(alone: str, many: int) -> bool:
+        texts = (*lines, alone, *(one.name for one in first[:many]))
+        return len(re.findall(r"\S*\w\S*", " ".join(texts))) + EACH * (many - LEAST) <= WORDS
+
     # the groups make room for what may be decided, as far as three of them are left
     for alone in (said, first_sentence(said)[0], ""):
-        room = LINE_WORDS - sum(len(one.split()) for one in (*lines, alone))
-        words = ALL_WORDS + (room // GIVEN if room > 0 else room)
-        held = next((n for n in range(len(first), LEAST, -1) if _words(first[:n]) <= words), LEAST)
-        if _words(first[:held]) <= words:
+        many = next((many for many in range(len(first), LEAST, -1) if fits(alone, many)), LEAST)
+        if fits(alone, many):
             break
-    first = first[:held]
+    first = first[:many]
     rows = [one for one in (all_rows(summary), *first) if one is not None]
     changed = any(one.corrected is not None and abs(one.corrected - one.predicted) >= CHANGED for one in rows)
     rows = rows if changed else [replace(one, corrected=None) for one in rows]
@@ -84,10 +88,6 @@ def first_screen(summary: Summary) -> dict[str, Any]:
         "changed": changed,
         "states": STATES,
     }
-
-
-def _words(groups: Sequence[Group]) -> int:
-    return sum(len(one.name.split()) for one in groups)
 
 
 def forest_axis(groups: Sequence[Group], more: Sequence[float] = ()) -> Scale:
