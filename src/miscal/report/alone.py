@@ -58,8 +58,8 @@ def alone_line(summary: Summary) -> str:
     line = f"{accepting} it may decide {decided} alone{by}; by its own {words.probability} {own}."
     broken = list(dict.fromkeys(part.condition.words for one in found for part in one.breaks))
     if broken:
-        more = f" and {len(broken) - MOST_BREAKS} more" if len(broken) > MOST_BREAKS else ""
-        line += f" Not where {', '.join(brief_names(broken[:MOST_BREAKS], LONGEST_NAME))}{more}."
+        more = f"; {len(broken) - MOST_BREAKS} groups more" if len(broken) > MOST_BREAKS else ""
+        line += f" Not where {'; '.join(brief_names(broken[:MOST_BREAKS], LONGEST_NAME))}{more}."
     return line
 
 
