@@ -80,6 +80,6 @@ def reaches(one: Alone, threshold: float) -> str:
 def enough(one: Alone, summary: Summary) -> str:
     """Say with how many rows, or units, something could be promised."""
     if one.units_needed is None:
-        return "more are wrong at every threshold"
+        return "there are more at every threshold"
     rows = summary.units is None or summary.units.n_units == summary.n
     return f"at least {round_up(one.units_needed)} {'rows' if rows else 'units'} would do"

@@ -48,14 +48,14 @@ def _decided(curves: RiskCurves, source: Source) -> Decided:
     groups = [
         Column("group", lambda row: row[1].condition.description),
         Column("accepted", lambda row: _level(row[0])),
-        Column("wrong", lambda row: _with_interval(row[1].wrong)),
+        Column("errors", lambda row: _with_interval(row[1].wrong)),
         Column("decided rows", lambda row: count(row[1].n)),
     ]
     promises = [
         Column("accepted error", lambda one: _level(one.max_error)),
         Column("decided", lambda one: _decided_share(one, summary)),
         Column(f"corrected {probability}", lambda one: _reached(one, one.threshold)),
-        Column("wrong among them", lambda one: _limit(one.error)),
+        Column("errors", lambda one: _limit(one.error)),
         Column(f"by its own {probability}", _by_itself),
     ]
     return Decided(
@@ -106,7 +106,7 @@ def _chart(curves: RiskCurves, found: Sequence[Alone], source: Source) -> Chart:
         lines.append((f"line {state}", path(places)))
         for place, threshold, share, error in zip(places, curve.threshold, curve.share, curve.error, strict=True):
             kind, said = f"point {state}", f"{STATES[state]} {source.terms.probability} {reaches(found[0], threshold)}"
-            said = f"{begin(said)}: {rate(share)} decided, {rate(error)} of them wrong"
+            said = f"{begin(said)}: {rate(share)} decided, {rate(error)} errors"
             if (one := promised.get(threshold)) is not None:
                 kind += " kept chosen" if one.max_error in first else " kept"
                 said += f"; at most {_level(one.max_error)} are promised"
@@ -119,7 +119,7 @@ def _chart(curves: RiskCurves, found: Sequence[Alone], source: Source) -> Chart:
         y_ticks=[(at, "" if n and abs(at - ticks[n - 1][0]) < LETTER else text) for n, (at, text) in enumerate(ticks)],
         marks=marks,
         lines=lines,
-        titles=(f"share of {source.terms.cases} decided", "wrong among the decided"),
+        titles=(f"share of {source.terms.cases} decided", "errors among the decided"),
         style="risk",
     )
 
