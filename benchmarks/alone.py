@@ -178,7 +178,7 @@ def one_list(e: float, n: int, planted: bool, draw: int) -> tuple[bool, bool]:
     y = np.r_[1.0 - wrong, np.ones(len(rest))]
     rows = LabelledRows.of(y, np.full(len(y), 0.99))
     asked = [(Value("group", str(k), "text"), np.r_[group, rest] == k, float(GROUPS)) for k in range(GROUPS)]
-    [found] = decided_alone(rows, rows, np.ones(len(y), bool), [e], groups=asked)
+    [found], _ = decided_alone(rows, rows, np.ones(len(y), bool), [e], groups=asked)
     named = {one.condition.value for one in found.breaks}
     return "0" in named, bool(named - {"0"} if planted else named)
 

@@ -110,7 +110,7 @@ def test_the_document_comes_back_as_it_went():
     assert set(json.loads(text)) == {
         *content(), "evidence", "alarms", "hidden_regimes", "findings", "findings_method", "accounted_for", "n_sample",
         "units", "over_time", "weights", "columns", "kind", "decisions",
-        "share_extreme", "most_off", "alone",
+        "share_extreme", "most_off", "alone", "alone_curves",
     }  # fmt: skip
 
 

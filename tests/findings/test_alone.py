@@ -16,7 +16,7 @@ from miscal.findings.conditions.column_kinds import Value
 def statement(score: np.ndarray, y: np.ndarray, error: float = 0.1, **known: object) -> Alone:
     """Return the promise at one accepted error, with a raw confidence that says nothing."""
     raw = LabelledRows.of(y, np.full(len(y), 0.5), **known)
-    return decided_alone(raw, LabelledRows.of(y, score, **known), np.full(len(y), True), [error])[0]
+    return decided_alone(raw, LabelledRows.of(y, score, **known), np.full(len(y), True), [error])[0][0]
 
 
 def drawn(rng: np.random.Generator, n: int, error: object) -> tuple[np.ndarray, np.ndarray]:
@@ -76,7 +76,7 @@ def test_an_event_and_its_opposite_are_decided_alike() -> None:
     near, raw = np.full(2000, True), np.full(2000, 0.5)
 
     def sides(y: np.ndarray, p: np.ndarray) -> list[Alone]:
-        return list(decided_alone(LabelledRows.of(y, raw), LabelledRows.of(y, p), near, [0.1], kind="event"))
+        return list(decided_alone(LabelledRows.of(y, raw), LabelledRows.of(y, p), near, [0.1], kind="event")[0])
 
     (yes, no), (other_yes, other_no) = sides(y, p), sides(1 - y, 1 - p)
     assert (yes.decision, no.decision) == ("yes", "no")
@@ -86,10 +86,32 @@ def test_an_event_and_its_opposite_are_decided_alike() -> None:
     assert no.threshold < 0.5 < yes.threshold
 
 
+def test_curves_hold_every_promise_and_what_was_observed_at_each_threshold() -> None:
+    rng = np.random.default_rng(7)
+    p = rng.random(3000)
+    y = (rng.random(3000) < p).astype(float)
+    near = rng.random(3000) < 0.9
+    rows = LabelledRows.of(y, np.round(p, 1)), LabelledRows.of(y, p)
+    promises, curves = decided_alone(*rows, near, kind="event")
+    for one in curves:
+        for curve, confidence, able in ((one.raw, rows[0].confidence, True), (one.corrected, p, near)):
+            right = y == (one.decision == "yes")
+            assert len(curve.share) <= 60
+            assert list(curve.share) == sorted(curve.share)
+            for threshold, share, error in zip(curve.threshold, curve.share, curve.error, strict=True):
+                reached = confidence - threshold if one.decision == "yes" else threshold - confidence
+                inside = (reached >= -1e-9) & able
+                assert inside.sum() >= 20
+                assert (share, error) == (pytest.approx(inside.mean()), pytest.approx(1 - right[inside].mean()))
+        of = [at for at in promises if at.decision == one.decision]
+        assert {at.threshold for at in of} - {None} <= set(one.corrected.threshold)
+        assert {at.raw.threshold for at in of} - {None} <= set(one.raw.threshold)
+
+
 def test_rows_far_from_all_others_are_never_decided() -> None:
     score, y = np.full(1000, 0.95), np.ones(1000)
     near = np.arange(1000) < 600
-    [found] = decided_alone(LabelledRows.of(y, score), LabelledRows.of(y, score), near, [0.05])
+    [found], _ = decided_alone(LabelledRows.of(y, score), LabelledRows.of(y, score), near, [0.05])
     assert (found.n, found.raw.share) == (600, 1.0)
 
 
@@ -129,7 +151,7 @@ def test_a_group_that_is_wrong_twice_as_often_is_named(n: int, error: float) -> 
         y = (rng.random(50 * n) >= np.where(kind == 0, 2 * error, error / 2)).astype(float)
         groups = asked_groups([(Value("kind", str(k), "text"), kind == k) for k in range(50)], [], 0)
         rows = LabelledRows.of(y, np.full(len(y), 0.99))
-        [found] = decided_alone(rows, rows, np.full(len(y), True), [error], groups=groups)
+        [found], _ = decided_alone(rows, rows, np.full(len(y), True), [error], groups=groups)
         of = [one.condition.value for one in found.breaks]
         named, false = named + ("0" in of), false + bool(set(of) - {"0"})
     assert named >= 80

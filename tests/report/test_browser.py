@@ -2,7 +2,7 @@
 
 import pytest
 
-from .made_decisions import with_decisions
+from .made_alone import with_alone
 from .visits import BROWSED, HOSTILE, Visit
 
 pytestmark = BROWSED
@@ -150,14 +150,22 @@ def test_print_shows_the_drawing_instead_of_the_map(visit):
     assert len(seen.page.pdf()) > 10_000
 
 
-def test_the_slider_shows_one_threshold_after_the_other(visit):
-    seen = visit(edit=with_decisions())
-    seen.open("decisions")
-    slider, shown = seen.page.locator("#threshold"), seen.page.locator(".at-threshold:visible")
-    before = shown.get_attribute("data-place")
-    slider.press("Home")
-    assert (shown.count(), shown.get_attribute("data-place")) == (1, "0")
-    assert before != "0"
-    assert seen.page.locator(".slider output").inner_text() == shown.get_attribute("data-label")
-    assert seen.page.locator(".marker.shown[data-place='0']").count() == 2
-    seen.check_quiet()
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_press_or_a_key_shows_a_point_of_a_curve(visit, width):
+    seen = visit(edit=with_alone(), viewport={"width": width, "height": 844})
+    seen.open("alone")
+    picture, said = seen.page.locator("#alone .risk"), seen.page.locator("#alone output")
+    chosen = seen.page.locator("#alone .chosen")
+    told = [said.inner_text()]
+    # finger and pointer need not meet the point itself
+    box = seen.page.locator("#alone .point.raw").nth(10).bounding_box()
+    seen.page.mouse.click(box["x"] + box["width"] / 2 - 1, box["y"] + box["height"] / 2 - 6)
+    told.append(said.inner_text())
+    assert chosen.count() == 1
+    picture.press("ArrowRight")
+    told.append(said.inner_text())
+    assert told[-1] == chosen.locator("title").text_content()
+    picture.press("Home")
+    told.append(said.inner_text())
+    assert len(set(told)) == 4
+    assert seen.page.evaluate("document.documentElement.scrollWidth") <= width

@@ -11,20 +11,20 @@ from miscal.report.panels import PANELS
 from miscal.report.panels.groups import FIRST, LEAST
 
 from .conftest import FINDING, all_evidence
-from .made_decisions import with_decisions
+from .made_alone import with_alone
 from .read_page import Page, first_words, section_of
 from .test_over_time import edited
 
 MOST_WORDS, MOST_ON_THE_PAGE = 200, 1500
 LINE = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
 BEFORE = {
-    *("findings", "notes", "verdict", "columns", "decisions", "over-time", "atlas", "corrections", "reliability"),
-    *("regimes", "histogram", "making", "glossary"),
+    *("findings", "notes", "verdict", "columns", "alone", "decisions", "over-time", "atlas", "corrections"),
+    *("reliability", "regimes", "histogram", "making", "glossary"),
 }
 """Sections that the page had before it opened with an answer: alarms and warnings are notes now."""
 
 
-def many(words, findings=40):
+def many(words, findings=40, *, decides=False):
     """As much as there can be on the first screen: lines of 25 words, and findings with names of so many words."""
 
     def change(summary):
@@ -35,11 +35,20 @@ def many(words, findings=40):
         summary["curves"]["findings"] = [pair] * findings
         lines = {"headline": LINE + " x x x", "reason": LINE + " x" * 8, "action": "Use it: " + LINE + " x" * 6}
         summary["answer"] = lines
+        if decides:
+            with_alone("event")(summary)
+            for one in summary["alone"]:
+                for place, group in enumerate(one["breaks"] * 4):
+                    group["condition"]["value"] = f"{name} {place}"
 
     return change
 
 
-@pytest.mark.parametrize("edit", [None, many(1), many(4), many(30)], ids=["usual", "short", "middle", "long"])
+@pytest.mark.parametrize(
+    "edit",
+    [None, many(1), many(4), many(30), many(1, decides=True), many(30, decides=True)],
+    ids=["usual", "short", "middle", "long", "short alone", "long alone"],
+)
 def test_the_first_screen_has_at_most_200_words(make_run, edit):
     text = render(make_run(300, edit=edit)).read_text(encoding="utf-8")
     said = first_words(section_of(text, "answer"))
@@ -54,7 +63,7 @@ def test_the_page_has_at_most_1500_words_before_anything_is_opened(make_run):
 
 
 def everything(summary):
-    with_decisions()(summary)
+    with_alone()(summary)
     edited()(summary)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from .made_decisions import with_decisions
+from .made_alone import with_alone
 from .visits import BROWSED, Visit
 
 pytestmark = BROWSED
@@ -91,7 +91,7 @@ def opened(page):
 
 
 def test_print_opens_everything_and_closes_it_again(visit):
-    seen = visit(edit=with_decisions())
+    seen = visit(edit=with_alone())
     before = opened(seen.page)
     seen.page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert opened(seen.page) == seen.page.locator("details").count() > before
@@ -104,7 +104,7 @@ def test_paper_holds_every_section_and_nothing_is_wider_than_it(browser, drawn, 
     # A4 without its margins, at 96 dots per inch
     context = browser.new_context(java_script_enabled=scripts, viewport={"width": 680, "height": 1001})
     page = context.new_page()
-    page.goto(drawn(1500, edit=with_decisions()).as_uri())
+    page.goto(drawn(1500, edit=with_alone()).as_uri())
     page.emulate_media(media="print")
     if scripts:
         page.evaluate("dispatchEvent(new Event('beforeprint'))")

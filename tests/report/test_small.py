@@ -8,18 +8,18 @@ import pytest
 from miscal.report import lines, render
 from miscal.report.source import read_source
 
-from .made_decisions import with_decisions
+from .made_alone import with_alone
 from .read_page import section_of
 
 
 def test_the_sections_that_have_a_picture_show_it_beside_their_line(make_run):
-    text = render(make_run(600, edit=with_decisions())).read_text(encoding="utf-8")
+    text = render(make_run(600, edit=with_alone())).read_text(encoding="utf-8")
     shown = {
         name
         for name in re.findall(r'<section id="([^"]+)" class="fold"', text)
         if '<svg class="glance"' in section_of(text, name).partition("</summary>")[0]
     }
-    assert shown == {"columns", "decisions", "corrections", "histogram"}
+    assert shown == {"columns", "alone", "corrections", "histogram"}
     # the line says the same
     assert text.count('<svg class="glance" viewBox="0 0 150 28" aria-hidden="true">') == len(shown)
 
@@ -60,7 +60,6 @@ def test_what_cannot_be_drawn_is_left_off(make_run):
     run = make_run(300, kind="empty", edit=forget)
     source = read_source(run)
     assert [
-        draw(source)
-        for draw in (lines.draw_columns, lines.draw_decisions, lines.draw_corrections, lines.draw_histogram)
+        draw(source) for draw in (lines.draw_columns, lines.draw_alone, lines.draw_corrections, lines.draw_histogram)
     ] == [None] * 4
     assert "glance" not in render(run).read_text(encoding="utf-8").partition("</style>")[2]

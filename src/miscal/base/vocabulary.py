@@ -32,7 +32,7 @@ class Vocabulary:
     model states, ``rate`` how often it comes true, ``digits`` the decimals of both in per cent, ``ratio`` a heading or
     empty where nobody looks at it. ``one``, ``other`` and ``unknown`` say of a row that its outcome is 1, 0 or not
     known, ``over`` and ``under`` that a probability is higher or lower than how often it comes true. Mappings are by
-    this sign, ``meanings`` by entry of a glossary. ``cases`` to ``needless`` speak of decisions at a threshold; the
+    this sign, ``meanings`` by entry of a glossary. ``cases`` to ``come_true`` speak of decisions at a threshold; the
     methods put the last ones together.
 
     >>> words = vocabulary("event")
@@ -87,8 +87,6 @@ class Vocabulary:
     cases: str
     acted: str
     come_true: str
-    missed: str
-    needless: str
     subject: str
     predicate: str
     in_group: str
@@ -216,8 +214,6 @@ _ANSWERS = Vocabulary(
     cases="answers",
     acted="accepted",
     come_true="are right",
-    missed="a right answer that is not accepted",
-    needless="a wrong answer that is accepted",
     place="",
     on="on",
 )
@@ -286,8 +282,6 @@ _EVENTS = Vocabulary(
     cases="rows",
     acted="acted on",
     come_true="have the event",
-    missed="an event that is not acted on",
-    needless="an action without an event",
     subject="the event",
     predicate="happens",
     in_group="in {rows} the event happens",
@@ -371,8 +365,6 @@ _JUDGES = Vocabulary(
     cases="answers",
     acted="accepted",
     come_true="are approved by people",
-    missed="an answer that people approve and that is not accepted",
-    needless="an answer that people reject and that is accepted",
     place="",
     on="on",
 )

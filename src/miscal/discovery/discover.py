@@ -85,7 +85,7 @@ def discover(
         raise InputError(f"epsilon must be in [0, 1); got {epsilon!r}")
     if not isinstance(min_rows, int) or isinstance(min_rows, bool) or min_rows < 1:
         raise InputError(f"min_rows must be a whole number of at least 1; got {min_rows!r}")
-    thresholds = Thresholds.of(threshold, cost, max_error)
+    thresholds = Thresholds.of(threshold, cost, max_error, triples.kind)
     check_layout(map_method)
     expected = expected_seconds(*triples.X.shape)
     if method != "auto":

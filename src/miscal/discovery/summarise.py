@@ -40,7 +40,7 @@ from miscal.evidence.kernel_score import smoothed_residuals
 from miscal.evidence.limits.agreement import NOTHING_CLAIMED
 from miscal.evidence.power import detectable_places
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
-from miscal.findings.alone import MAX_ERRORS, Alone, asked_groups, decided_alone
+from miscal.findings.alone import MAX_ERRORS, Alone, RiskCurves, asked_groups, decided_alone
 from miscal.findings.conditions.column_kinds import Value
 from miscal.findings.conditions.condition import Frame, frame_of_rows
 from miscal.findings.decisions import Thresholds, decide
@@ -165,6 +165,7 @@ def summarise(
     named = {f"{part}_column": columns.get(part) for part in ("correct", "confidence")}
     leaking = leak_alarms(known["columns"])
     members = [inside[evaluated] for inside in rows.ledger.members]
+    alone, alone_curves = _alone(rows, thresholds)
     summary = Summary(
         **known,
         share_extreme=measurements.share_extreme(everyone),
@@ -194,15 +195,9 @@ def summarise(
         corrected_smece=measurements.smooth_ece(replace(tested, confidence=predictions["miscal"]), seed=seed),
         selection=Selection(chosen=plain(dict(model.settings_)), candidates=tuple(plain(list(model.selection_)))),
         accounted_for=rows.ledger.accounted,
-        decisions=decide(
-            tested,
-            predictions["miscal"],
-            thresholds,
-            members=members,
-            candidates=rows.ledger.method.candidates,
-            least=epsilon,
-        ),
-        alone=_alone(rows, thresholds),
+        decisions=decide(tested, predictions["miscal"], thresholds),
+        alone=alone,
+        alone_curves=alone_curves,
         over_time=over_time(rows, columns.get("time")),
         weights=measurements.weight_numbers(_weights(rows), columns.get("weight")),
         curves=measurements.curves(tested, predictions["miscal"], regime, members, min_rows=min_rows),
@@ -214,7 +209,7 @@ def summarise(
     return summary.model_copy(update={"answer": answer_of(summary)})
 
 
-def _alone(rows: FittedRows, asked: Thresholds) -> tuple[Alone, ...]:
+def _alone(rows: FittedRows, asked: Thresholds) -> tuple[tuple[Alone, ...], tuple[RiskCurves, ...]]:
     """Say what may be decided alone, and where among findings and values of named columns that breaks."""
     inside, ledger = rows.evaluated, rows.ledger
     some = rows.triples.take(inside)

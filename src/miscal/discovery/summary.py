@@ -19,7 +19,7 @@ from miscal.data.readers.column_readings import ColumnReading
 from miscal.data.triples import UnitSource
 from miscal.discovery.summary_parts import Answer, ClassNumbers, CurvePair, JudgeNumbers, PlainFacts, Score
 from miscal.evidence.certificates import Certificate
-from miscal.findings.alone import Alone
+from miscal.findings.alone import Alone, RiskCurves
 from miscal.findings.decisions import Decision
 from miscal.findings.enrichment import Enriched
 from miscal.findings.judging import Confirmed
@@ -342,8 +342,9 @@ class Summary(Document):
         what these leave of the difference.
     `most_off`: the group whose outcomes differ most from what is said, hidden or not, with regard to all candidates: a
         finding, or one that is off by more; null where none is known to be off.
-    `decisions`: what acting at each threshold leads to, by rising threshold.
-    `alone`: what may be decided without a person, by rising accepted error.
+    `decisions`: what acting at each threshold that was asked for leads to, by rising threshold.
+    `alone, alone_curves`: what may be decided without a person, by rising accepted error; and, of each decision, the
+        error among the decided rows at every share.
     `map`: the maps stored beside; from Python null until they are drawn.
     `settings, timing`: what repeats the run, and seconds of each stage.
     `classes, judge`: only of several classes, and of a judge.
@@ -388,6 +389,7 @@ class Summary(Document):
     findings_method: FindingsMethod | None = None
     decisions: tuple[Decision, ...] = ()
     alone: tuple[Alone, ...] = ()
+    alone_curves: tuple[RiskCurves, ...] = ()
     units: Units | None = None
     over_time: OverTime | None = None
     weights: WeightNumbers | None = None

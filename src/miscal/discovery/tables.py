@@ -71,25 +71,26 @@ def field_table(rows: FittedRows) -> pl.DataFrame:
 def decisions_table(decisions: Sequence[Decision]) -> pl.DataFrame:
     """Return what acting at each threshold leads to, a row for each, as :class:`Decision` says of its parts.
 
-    ``before`` and ``after`` are by the confidences as given and by the corrected ones, of the rows that are acted on;
-    with ``below``, of the others. ``promised`` and ``observed`` are the means of probability and outcome, both in
-    [0, 1], with the 95 % interval of the latter.
+    ``before`` and ``after`` are by the confidences as given and by the corrected ones, of the rows that are acted on.
+    ``promised`` and ``observed`` are the means of probability and outcome, both in [0, 1], with the 95 % interval of
+    the latter.
     """
+    seen = {"n": pl.Int64, **dict.fromkeys(("promised", "observed", "observed_low", "observed_high"), pl.Float64)}
+    worth = ("before", "after", "all", "gain", "gain_low", "gain_high")
+    schema = {
+        "threshold": pl.Float64,
+        "source": pl.String,
+        **{f"{when}_{name}": of for when in ("before", "after") for name, of in seen.items()},
+        **{f"net_benefit_{name}": pl.Float64 for name in worth},
+    }
     rows = []
     for one in decisions:
-        row: dict[str, Any] = {"threshold": one.threshold, "source": one.source, "start": one.start}
-        for side in ("before", "after", "before_below", "after_below"):
-            promise = getattr(one, side)
-            low, high = promise.observed.interval or (None, None)
-            observed = {"observed": promise.observed.value, "observed_low": low, "observed_high": high}
-            numbers = {"n": promise.n, "promised": promise.promised, **observed, "p_adjusted": promise.p_adjusted}
-            row |= {f"{side}_{name}": value for name, value in numbers.items()}
-        row |= {"raised": one.raised, "lowered": one.lowered}
-        gain = None if one.net_benefit is None else one.net_benefit.gain
-        low, high = (gain and gain.interval) or (None, None)
-        row |= {"net_benefit_gain": gain and gain.value, "net_benefit_gain_low": low, "net_benefit_gain_high": high}
-        rows.append(row)
-    return pl.DataFrame(rows, infer_schema_length=None)
+        gain, promises = one.net_benefit.gain, []
+        for side in (one.before, one.after):
+            promises += [side.n, side.promised, side.observed.value, *(side.observed.interval or (None, None))]
+        means = (one.net_benefit.before, one.net_benefit.after, one.net_benefit.all)
+        rows.append((one.threshold, one.source, *promises, *means, gain.value, *(gain.interval or (None, None))))
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def findings_table(findings: Sequence[Finding]) -> pl.DataFrame:

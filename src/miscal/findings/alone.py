@@ -31,6 +31,8 @@ SIDES: dict[Kind, tuple[str, ...]] = {ANSWER: (ANSWERED,), EVENT: (YES, NO), JUD
 """What may be decided, by the kind of the probability: the first from a threshold on, the second up to one."""
 BELOW = (NO, FAIL)
 
+CURVE_POINTS = 50
+"""Points of a curve beside those that are promised: as many as a picture of it shows apart."""
 FOUND_ERROR = 0.2
 """Share of the error of what breaks that findings get which are no value of a column. A convention."""
 
@@ -96,6 +98,30 @@ class Alone(Part):
     units_needed: NonNegativeInt | None = None
 
 
+class RiskCurve(Part):
+    """The error among decided rows against their share, the strictest threshold first.
+
+    `threshold`: as of :class:`Alone`. `share`: of the evaluation rows that is decided, in (0, 1]. `error`: share of
+    wrong ones among the decided. Each of those that are promised is there, and all decide twenty rows at least.
+    """
+
+    threshold: tuple[Share, ...]
+    share: tuple[Share, ...]
+    error: tuple[Share, ...]
+
+
+class RiskCurves(Part):
+    """The curves of a decision.
+
+    `decision`: as of :class:`Alone`. `raw, corrected`: by the confidence as it was given, and corrected; null where
+    rows are too few.
+    """
+
+    decision: str
+    raw: RiskCurve | None
+    corrected: RiskCurve | None
+
+
 def decided_alone(
     rows: LabelledRows,
     corrected: LabelledRows,
@@ -104,35 +130,40 @@ def decided_alone(
     *,
     kind: Kind = ANSWER,
     groups: AskedGroups = (),
-) -> tuple[Alone, ...]:
-    """Say what may be decided alone at each accepted error.
+) -> tuple[tuple[Alone, ...], tuple[RiskCurves, ...]]:
+    """Say what may be decided alone at each accepted error, and the error at every share.
 
     `rows`: evaluation rows, n of them. `corrected`: the same with corrected confidences that have not seen the row's
     outcome. `near`, bool (n,): rows that are near enough to those learned from; others are never decided. `groups`:
-    where it is asked whether a promise breaks, by :func:`asked_groups`. Returns by error and decision.
+    where it is asked whether a promise breaks, by :func:`asked_groups`. Returns promises by error and decision, and the
+    curves of each decision.
 
     Examples
     --------
     >>> score = np.linspace(0.5, 1, 1000)
     >>> y = np.where((score > 0.8) | (np.arange(1000) % 3 > 0), 1.0, 0.0)
     >>> rows = LabelledRows.of(y, np.full(1000, 0.9))
-    >>> [found] = decided_alone(rows, LabelledRows.of(y, score), np.full(1000, True), [0.05])
+    >>> [found], [curves] = decided_alone(rows, LabelledRows.of(y, score), np.full(1000, True), [0.05])
     >>> found.threshold < 0.8, found.error.upper <= 0.05, found.raw.threshold is None
     (True, True, True)
     """
     sides = SIDES[kind]
-    found = []
+    found, curves = [], []
     for side in sides:
         (own, able), (raw, raw_able) = (_towards(some, side) for some in (corrected, rows))
         able &= near
         risks, by_raw = (
             SelectiveRisk(some.take(those)) if those.any() else None for some, those in ((own, able), (raw, raw_able))
         )
-        found += [
+        promises = [
             _alone(error, side, own, able, risks, _by_itself(by_raw, error, side, raw, raw_able), groups)
             for error in dict.fromkeys(max_errors)
         ]
-    return tuple(sorted(found, key=lambda one: (one.max_error, sides.index(one.decision))))
+        found += promises
+        by_corrected = _curve(risks, side, average(able, rows.weight), [one.threshold for one in promises])
+        by_itself = _curve(by_raw, side, average(raw_able, rows.weight), [one.raw.threshold for one in promises])
+        curves.append(RiskCurves(decision=side, raw=by_itself, corrected=by_corrected))
+    return tuple(sorted(found, key=lambda one: (one.max_error, sides.index(one.decision)))), tuple(curves)
 
 
 def _towards(rows: LabelledRows, side: str) -> tuple[LabelledRows, Mask]:
@@ -156,6 +187,21 @@ def _by_itself(
         return OwnThreshold(threshold=None, share=0.0)
     inside = able & decided(rows.confidence, promised.value)
     return OwnThreshold(threshold=_written(promised.value, side), share=average(inside, rows.weight))
+
+
+def _curve(risks: SelectiveRisk | None, side: str, able: float, promised: Sequence[float | None]) -> RiskCurve | None:
+    """Return the error at some shares, those of promised thresholds among them; `able`: share of rows ranked at all."""
+    places = [] if risks is None else np.flatnonzero(risks.n >= LEAST_DECIDED)
+    if risks is None or not len(places):
+        return None
+    thresholds = [_written(one, side) for one in risks.thresholds.tolist()]
+    even = places[np.linspace(0, len(places) - 1, CURVE_POINTS).round().astype(int)]
+    shown = sorted({*even.tolist(), *(thresholds.index(one) for one in promised if one is not None)})
+    return RiskCurve(
+        threshold=tuple(thresholds[place] for place in shown),
+        share=tuple(np.minimum(able * risks.share[shown], 1).tolist()),
+        error=tuple(risks.error[shown].tolist()),
+    )
 
 
 def _alone(

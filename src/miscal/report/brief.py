@@ -13,11 +13,11 @@ from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.data.readers.column_readings import ColumnReading
 from miscal.discovery.answer import helps, rate_sentence
 from miscal.discovery.summary import Summary
-from miscal.findings.decisions import Promise, ends
+from miscal.findings.decisions import Promise
 from miscal.findings.ledger.ledger import Finding
 from miscal.findings.verdict import alike_points, fate_words, in_points, interval_of_size, together_words
 from miscal.report.alone import alone_line
-from miscal.report.formatting import MINUS
+from miscal.report.formatting import MINUS, bounds
 from miscal.report.groups import Group, all_rows, first_groups, off_by_themselves
 from miscal.report.sheet import Cell, Column, Sheet, Table
 from miscal.report.texts import would_widen
@@ -108,7 +108,7 @@ def _warnings(summary: Summary) -> list[tuple[str, str]]:
 def _kept(side: Promise, acted: str) -> str:
     """Say what was promised and observed of the rows that are acted on at a threshold."""
     rates = (rate(share or 0.0) for share in (side.promised, side.observed.value))
-    told = ": {} promised, {} observed ({})".format(*rates, ends(side)) if side.n else ""
+    told = ": {} promised, {} observed ({})".format(*rates, bounds(side.observed.interval, "rate")) if side.n else ""
     return f"{side.n:,} {acted}{told}"
 
 
@@ -116,9 +116,8 @@ def _rest(summary: Summary, folder: Path | None, run: str | None) -> Iterable[tu
     """Say what happens at a threshold asked for, what rows are counted by, what was left out, and what comes next."""
     acted = vocabulary(summary.kind).acted
     for one in summary.decisions:
-        if one.source != "grid":
-            said = f"{_kept(one.before, acted)}; {_kept(one.after, f'{acted} if corrected')}"
-            yield f"at {threshold_text(one.threshold)}", said
+        said = f"{_kept(one.before, acted)}; {_kept(one.after, f'{acted} if corrected')}"
+        yield f"at {threshold_text(one.threshold)}", said
     if line := alone_line(summary):
         yield "alone", line
     units = summary.units

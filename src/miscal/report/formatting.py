@@ -185,7 +185,7 @@ def bounds(interval: Any, form: str = "points", digits: int | None = None) -> st
     return f"{low.removesuffix(f'{THIN}%')} to {high}"
 
 
-FORMS = {"points": points, "percent": percent, "metric": metric, "change": change, "ratio": ratio}
+FORMS = {"points": points, "percent": percent, "rate": rate, "metric": metric, "change": change, "ratio": ratio}
 """Ways to write the ends of an interval."""
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from miscal.base.number_wording import percent, spoken, threshold_text
 from miscal.discovery.answer import rate_sentence
 from miscal.findings.ledger.values import FINDING
+from miscal.report.alone import alone_at, shares
 from miscal.report.brief import WIDER
 from miscal.report.drawing import Scale, path
 from miscal.report.formatting import count, p_value, size
@@ -59,15 +60,21 @@ def columns(source: Source) -> str:
     return f"{of}; {found} of them {'is a finding' if found == 1 else 'are findings'}"
 
 
+def alone(source: Source) -> str:
+    """Say how much may be decided alone."""
+    found = alone_at(source.summary)
+    by = f"{shares(found)} by corrected {source.terms.probabilities}, {shares(found, own=True)} by its own"
+    return f"Accepting {threshold_text(found[0].max_error)} errors: {by}"
+
+
 def decisions(source: Source) -> str:
-    """Say what is promised and observed at the threshold shown first."""
-    one = next((one for one in source.summary.decisions if one.start), source.summary.decisions[0])
-    side, words = one.before, source.terms
+    """Say what is promised and observed at the first threshold."""
+    one, words = source.summary.decisions[0], source.terms
+    side, at = one.before, f"At {threshold_text(one.threshold)}"
     if not side.n:
-        return f"At {threshold_text(one.threshold)} nothing is {words.acted}"
+        return f"{at} nothing is {words.acted}"
     promised, observed = spoken(side.promised or 0.0), spoken(side.observed.value or 0.0)
-    acted = f"{count(side.n)} {words.cases} {words.acted}"
-    return f"At {threshold_text(one.threshold)}: {promised} promised, {observed} observed of {acted}"
+    return f"{at}: {promised} promised, {observed} observed of {count(side.n)} {words.cases} {words.acted}"
 
 
 def over_time(source: Source) -> str:
@@ -164,16 +171,16 @@ def draw_columns(source: Source) -> Small | None:
     return Small(lines=(("zero", f"M{across(0)} 3V25"),), dots=tuple(dots))
 
 
-def draw_decisions(source: Source) -> Small | None:
-    """Draw what is promised (dashed) and observed at each threshold."""
-    sides = [one.before for one in source.summary.decisions if one.before.n]
-    if len(sides) < 2:
+def draw_alone(source: Source) -> Small | None:
+    """Draw the error against the share decided, by its own confidence (dashed) and corrected."""
+    pair = next((one for one in source.summary.alone_curves if one.raw and one.corrected), None)
+    if pair is None or pair.raw is None or pair.corrected is None:
         return None
-    ends = [end for one in sides for end in (one.promised or 0.0, one.observed.value or 0.0)]
-    across, up = Scale(0, len(sides) - 1, *_ACROSS), Scale(min(ends), max(ends), HIGH - 4, 4)
-    promised = path((across(place), up(one.promised or 0.0)) for place, one in enumerate(sides))
-    observed = path((across(place), up(one.observed.value or 0.0)) for place, one in enumerate(sides))
-    return Small(lines=(("diagonal", promised), ("curve", observed)))
+    kinds = {"diagonal": pair.raw, "curve": pair.corrected}
+    highest = max(max(one.error) for one in kinds.values()) or 1.0
+    across, up = Scale(0, 1, *_ACROSS), Scale(0, highest, HIGH - 4, 4)
+    places = {kind: zip(map(across, one.share), map(up, one.error), strict=True) for kind, one in kinds.items()}
+    return Small(lines=tuple((kind, path(line)) for kind, line in places.items()))
 
 
 def draw_corrections(source: Source) -> Small | None:

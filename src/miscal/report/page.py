@@ -24,19 +24,19 @@ STYLES = (
     "tables.css",
     "figures.css",
     "values.css",
-    "decisions.css",
+    "alone.css",
     "cards.css",
     "atlas.css",
     "print.css",
 )
-DOORS = ("findings", "columns", "decisions", "atlas", "corrections", "making")
+DOORS = ("findings", "columns", "alone", "atlas", "corrections", "making")
 """Sections that the first screen leads to."""
 
 MARK = b"<title>miscal report: "
 """By this the page of a run is known."""
 
 PROGRAMS = (
-    *("decisions.js", "data.js", "numbers.js", "element.js", "colours.js", "pane.js"),
+    *("alone.js", "data.js", "numbers.js", "element.js", "colours.js", "pane.js"),
     *("tooltip.js", "legend.js", "order.js", "sort.js", "folds.js", "main.js"),
 )
 

@@ -46,8 +46,7 @@ _DECISIONS = {
     **{"threshold": "threshold", "source": "source", "before_n": "rows"},
     **{"before_promised": "predicted", "before_observed": "happened"},
     **{"before_observed_low": "happened_low", "before_observed_high": "happened_high"},
-    **{"before_p_adjusted": "p_adjusted", "after_n": "rows_after"},
-    **{"after_promised": "predicted_after", "after_observed": "happened_after"},
+    **{"after_n": "rows_after", "after_promised": "predicted_after", "after_observed": "happened_after"},
     **{"net_benefit_gain": "net_benefit_gain"},
 }
 _MAP = {"row": "row", "learned_1": "x", "learned_2": "y"}

@@ -80,16 +80,17 @@ class DiscoverySettings:
         parse=number(int, 100),
     )
     threshold: float | Sequence[float] = parameter(
-        "Threshold at which decisions are made: answers of at least this confidence are accepted, or rows of at "
-        "least this risk acted on. May be repeated; the first is shown first. A grid of others is always computed.",
+        "Threshold of events and judges: rows of at least this risk are acted on, or answers that the judge passes "
+        "with at least this probability accepted. What was promised of them is set beside what was observed. "
+        "May be repeated.",
         (),
         metavar="T",
         parse=between,
         repeat=tuple,
     )
     cost: tuple[float, float] | None = parameter(
-        "What a miss (false negative) and a needless action (false positive) cost, in any unit: the threshold "
-        "that they imply is shown first, with the net benefit before and after the correction.",
+        "What a miss (false negative) and a needless action (false positive) cost, in any unit: the threshold that "
+        "they imply is asked for.",
         metavar="FN,FP",
         parse=costs,
     )

@@ -401,3 +401,17 @@ def test_a_finding_that_shows_only_together_with_one_above_names_it():
     assert kind_alone.conditional.value < -0.05 < kind_alone.hidden.value
     assert kind_alone.hidden.interval[0] <= 0 <= kind_alone.hidden.interval[1]
     assert found[kind_alone.together_with - 1] is both
+
+
+def test_the_rows_of_each_finding_come_in_the_order_of_the_findings():
+    rng = np.random.default_rng(11)
+    n = 1200
+    kind, age = rng.choice(["law", "art", "sums"], n).astype(object), rng.uniform(20, 60, n)
+    half = np.full(n, 0.5)
+    y = (rng.random(n) < 0.5 - 0.3 * (kind == "law") + 0.3 * (age > 50)).astype(float)
+    rows = LabelledRows(y, half, half, hidden=0 * y, row=np.arange(n))
+    found = find(rows, named_groups({"kind": kind, "age": age}))
+    assert len(found.findings) >= 2
+    for one, inside in zip(found.findings, found.members, strict=True):
+        assert one.n == inside.sum()
+        assert one.accuracy == pytest.approx(y[inside].mean())

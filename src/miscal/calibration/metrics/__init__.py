@@ -10,8 +10,7 @@ independent units and weights say how much each matters; repeat rows to count th
 - All metrics, each with its interval: `METRICS`. A new one is a :class:`Metric` there.
 - Slices: :func:`worst_slice_gap`, of regimes :func:`worst_slice`. Diagrams: :func:`reliability_curve`,
   :func:`smooth_reliability_curve`. Means: :func:`mean_interval`, :func:`wilson` for shares.
-- Decisions at a threshold: :func:`threshold_grid`, :func:`implied_threshold`, :func:`net_benefit`,
-  :func:`net_benefit_gain`; deferral of the least confident rows: :func:`risk_at_coverage`, :func:`risk_coverage_area`,
-  :func:`deferral_gains`.
+- Decisions at a threshold: :func:`implied_threshold`, :func:`net_benefit`, :func:`net_benefit_gain`; deferral of the
+  least confident rows: :func:`risk_at_coverage`, :func:`risk_coverage_area`, :func:`deferral_gains`.
 - Random draws of a calibrated model: :func:`smece_null`.
 """

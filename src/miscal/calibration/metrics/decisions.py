@@ -27,63 +27,6 @@ from miscal.calibration.metrics.inference import DRAWS, RandomState, generator
 from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL, MeanEstimate, mean_of_values
 from miscal.calibration.survey_design import fewness
 
-LEAST_ROWS = 30
-"""Rows that a threshold of the grid leaves on either side. A convention: as many as a slice needs for its gap."""
-_EVEN = tuple(round(0.05 * step, 2) for step in range(1, 20))
-"""Thresholds that people name: 5 %, 10 %, ..., 95 %."""
-_FEWEST = 5
-"""Even thresholds with rows on both sides from which on they are the grid."""
-_SHARES = (0.95, *(round(0.1 * step, 1) for step in range(9, 0, -1)), 0.05, 0.02, 0.01)
-"""Shares of the rows that are acted on at the other thresholds of the grid: of rare events, few are acted on."""
-_WIDEST = 0.2
-"""Share of the rows that may lie between two even thresholds before others are put between them. Not tuned."""
-
-
-def threshold_grid(confidence: np.ndarray) -> tuple[float, ...]:
-    """Choose thresholds in the range of the confidences, without a look at any outcome.
-
-    They are 5 %, 10 %, ..., 95 % as far as at least 30 rows lie on either side, with quantiles of the confidence
-    between two that have more than a fifth of the rows between them. Where fewer than five of them are left, as with
-    rare events, all are quantiles, written with two digits.
-
-    Takes confidence (n,): at least one row. Returns tuple of float: Rising, in (0, 1).
-
-    Examples
-    --------
-    >>> threshold_grid(np.linspace(0, 1, 1001))[:3], threshold_grid(np.linspace(0, 0.01, 1001))[:3]
-    ((0.05, 0.1, 0.15), (0.0005, 0.001, 0.002))
-    >>> threshold_grid(np.full(50, 0.7))
-    (0.5,)
-    """
-    ranked = np.sort(confidence)
-    n = len(ranked)
-    quantiles = {_two_digits(float(np.quantile(ranked, 1 - share))): share for share in _SHARES}
-
-    def acted_on(threshold: float) -> int:
-        return n - int(np.searchsorted(ranked, threshold, side="left"))
-
-    def apart(threshold: float) -> bool:
-        return 0 < threshold < 1 and LEAST_ROWS <= acted_on(threshold) <= n - LEAST_ROWS
-
-    even = [threshold for threshold in _EVEN if apart(threshold)]
-    between = [threshold for threshold in quantiles if apart(threshold)]
-    if len(even) < _FEWEST:
-        return tuple(sorted(between or even)) or (0.5,)
-    shares = np.array([0, *sorted(acted_on(threshold) for threshold in even), n]) / n
-    wide = [threshold for threshold in between if _gap(shares, acted_on(threshold) / n) > _WIDEST]
-    return tuple(sorted({*even, *wide}))
-
-
-def _gap(shares: np.ndarray, share: float) -> float:
-    """How much of the rows lies between the two thresholds around one, by the shares that they act on."""
-    place = int(np.clip(np.searchsorted(shares, share), 1, len(shares) - 1))
-    return float(shares[place] - shares[place - 1])
-
-
-def _two_digits(threshold: float) -> float:
-    """Write a probability with two digits, counted from the end, 0 or 1, that is nearer."""
-    return float(f"{threshold:.2g}") if threshold <= 0.5 else round(1 - float(f"{1 - threshold:.2g}"), 12)
-
 
 def implied_threshold(cost: tuple[float, float]) -> float:
     """Probability from which on acting costs less than not acting.

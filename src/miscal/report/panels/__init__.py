@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from miscal.report import lines
+from miscal.report.panels.alone import alone, decisions
 from miscal.report.panels.field import atlas, corrections, histogram, over_time, regimes, reliability
 from miscal.report.panels.groups import answer, columns, findings
 from miscal.report.panels.making import glossary, making
-from miscal.report.panels.verdict import classes, decisions, judge, notes, verdict
+from miscal.report.panels.verdict import classes, judge, notes, verdict
 from miscal.report.source import Source
 
 
@@ -45,7 +46,8 @@ PANELS = (
     Panel("judge", "How often people would approve", judge, lines.judge),
     Panel("classes", "Classes", classes, lines.classes),
     Panel("columns", "Columns, value by value", columns, lines.columns, lines.draw_columns),
-    Panel("decisions", "Decisions at a threshold", decisions, lines.decisions, lines.draw_decisions),
+    Panel("alone", "Decided alone", alone, lines.alone, lines.draw_alone),
+    Panel("decisions", "Decisions at a threshold", decisions, lines.decisions),
     Panel("over-time", "Over time", over_time, lines.over_time),
     Panel("atlas", "Map", atlas, lines.atlas),
     Panel("corrections", "Correction", corrections, lines.corrections, lines.draw_corrections),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from miscal.findings.ledger.sizes import CORRECTED
 from miscal.findings.ledger.values import EXPLAINED, FEW_ROWS, FINDING, ColumnValue
 from miscal.findings.residuals import EPSILON
 from miscal.findings.verdict import fate_words, together_words
+from miscal.report.alone import alone_line
 from miscal.report.drawing import Chart, Mark, Scale, path, reach_of
 from miscal.report.formatting import NBSP, bounds, count, points
 from miscal.report.groups import (
@@ -32,13 +34,13 @@ from miscal.report.groups import (
 from miscal.report.map_data import Example, Examples
 from miscal.report.opening import opening
 from miscal.report.source import Source
-from miscal.report.texts import clean, listed, short
+from miscal.report.texts import clean, first_sentence, listed, short
 
 FIRST, LEAST = 6, 3
 """Groups of the first screen at most, and at least; the list below has all."""
-LONGEST_NAME, ALL_WORDS, LINE_WORDS, GIVEN = 55, 22, 72, 3
-"""Characters of a group's name there, and words of all names where the three lines have 72: the screen holds 200 with
-everything else. Of the words that the lines leave, a third are given to names, since each name brings numbers."""
+LONGEST_NAME, WORDS, EACH = 55, 100, 6
+"""Characters of a group's name there; words of lines and names beside three groups, and those that each more brings:
+the screen holds 200 with everything else."""
 CHANGED = 0.0005
 """A correction that moves no group by as much has no column and no switch."""
 STATES = {"raw": "as it is", "corrected": "corrected"}
@@ -53,19 +55,28 @@ def first_screen(summary: Summary) -> dict[str, Any]:
     """Return the three lines and both pictures of a run."""
     every = first_groups(summary)
     groups = off_by_themselves(every)
-    first = groups[:FIRST]
-    names = brief_names([one.name for one in first], LONGEST_NAME)
-    first = [replace(one, name=name) for one, name in zip(first, names, strict=True)]
+    names = brief_names([one.name for one in groups[:FIRST]], LONGEST_NAME)
+    first = [replace(one, name=name) for one, name in zip(groups, names, strict=False)]
     lines = (summary.answer.headline, summary.answer.reason, summary.answer.action)
-    words = ALL_WORDS + max(0, LINE_WORDS - sum(len(one.split()) for one in lines)) // GIVEN
-    while len(first) > LEAST and sum(len(one.name.split()) for one in first) > words:
-        first.pop()
+    said = alone_line(summary)
+
+    def fits(alone: str, many: int) -> bool:
+        texts = (*lines, alone, *(one.name for one in first[:many]))
+        return len(re.findall(r"\S*\w\S*", " ".join(texts))) + EACH * (many - LEAST) <= WORDS
+
+    # the groups make room for what may be decided, as far as three of them are left
+    for alone in (said, first_sentence(said)[0], ""):
+        many = next((many for many in range(len(first), LEAST, -1) if fits(alone, many)), LEAST)
+        if fits(alone, many):
+            break
+    first = first[:many]
     rows = [one for one in (all_rows(summary), *first) if one is not None]
     changed = any(one.corrected is not None and abs(one.corrected - one.predicted) >= CHANGED for one in rows)
     rows = rows if changed else [replace(one, corrected=None) for one in rows]
     curves = curves_of(summary, groups, (46.0, 352.0), (318.0, 10.0))
     return {
         **opening(summary.answer),
+        "alone": alone,
         "curves": curves,
         "several": curves is not None and len(curves.states["raw"]) > 1,
         "rows": rows,

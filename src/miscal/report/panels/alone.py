@@ -1,0 +1,161 @@
+"""What may be decided alone, as error against share, and what acting at named thresholds leads to."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from miscal.base.document import Measure
+from miscal.base.number_wording import threshold_text
+from miscal.discovery.summary import Summary
+from miscal.findings.alone import ANSWERED, BELOW, Alone, RiskCurves, RiskLimit
+from miscal.findings.decisions import Decision, NetBenefit
+from miscal.report.alone import alone_at, enough, reaches
+from miscal.report.drawing import Chart, Mark, Scale, path, round_ticks
+from miscal.report.formatting import THIN, bounds, count, rate, signed
+from miscal.report.sheet import Cell, Column, Table
+from miscal.report.source import Source
+from miscal.report.texts import begin
+
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 420.0, 330.0, 56.0, 408.0, 12.0, 286.0
+"""Of a drawing, in units of its view box."""
+LETTER = 10.0
+"""Height of a letter there: ticks that are nearer to each other would overlap."""
+STATES = {"raw": "own", "corrected": "corrected"}
+ACTED = {"before": "as it is", "after": "corrected"}
+MOST_BREAKS = 12
+"""Groups that are listed. A convention: more are not read."""
+
+
+class Decided(NamedTuple):
+    """A decision as drawn: its heading, the curves, the groups where promises break, and the promises."""
+
+    title: str
+    plot: Chart
+    breaks: Table
+    promises: Table
+
+
+def alone(source: Source) -> dict[str, Any] | None:
+    """Return what is shown of each decision; None of a run that says nothing of it."""
+    known = [one for one in source.summary.alone_curves if one.raw or one.corrected]
+    return {"sides": [_decided(one, source) for one in known], "states": STATES} if known else None
+
+
+def _decided(curves: RiskCurves, source: Source) -> Decided:
+    summary, probability, side = source.summary, source.terms.probability, curves.decision
+    found = [one for one in summary.alone if one.decision == side]
+    broken = [(one.max_error, group) for one in found for group in one.breaks]
+    groups = [
+        Column("group", lambda row: row[1].condition.description),
+        Column("accepted", lambda row: _level(row[0])),
+        Column("errors", lambda row: _with_interval(row[1].wrong)),
+        Column("decided rows", lambda row: count(row[1].n)),
+    ]
+    promises = [
+        Column("accepted error", lambda one: _level(one.max_error)),
+        Column("decided", lambda one: _decided_share(one, summary)),
+        Column(f"corrected {probability}", lambda one: _reached(one, one.threshold)),
+        Column("errors", lambda one: _limit(one.error)),
+        Column(f"by its own {probability}", _by_itself),
+    ]
+    return Decided(
+        f"{begin(side)}: {f'up to a {probability}' if side in BELOW else f'from a {probability} on'}"
+        if side != ANSWERED
+        else "",
+        _chart(curves, found, source),
+        Table(groups, broken[:MOST_BREAKS], max(0, len(broken) - MOST_BREAKS)),
+        Table(promises, found),
+    )
+
+
+def _level(share: float) -> str:
+    return threshold_text(share).replace(" ", THIN)
+
+
+def _decided_share(one: Alone, summary: Summary) -> Cell:
+    return Cell("none", enough(one, summary)) if one.threshold is None else _with_interval(one.share)
+
+
+def _with_interval(measure: Measure) -> Cell:
+    return Cell(rate(measure.value), bounds(measure.interval, "rate"))
+
+
+def _reached(one: Alone, threshold: float | None) -> str:
+    return "" if threshold is None else reaches(one, threshold)
+
+
+def _limit(error: RiskLimit) -> Cell:
+    return Cell() if error.upper is None else Cell(f"at most {rate(error.upper)}", f"{rate(error.value)} observed")
+
+
+def _by_itself(one: Alone) -> Cell:
+    return Cell(rate(one.raw.share) if one.raw.share else "none", _reached(one, one.raw.threshold))
+
+
+def _chart(curves: RiskCurves, found: Sequence[Alone], source: Source) -> Chart:
+    """Draw the error against the share, up by its root, which sets small errors apart; promised points are filled."""
+    known = {state: curve for state in STATES if (curve := getattr(curves, state)) is not None}
+    widest = max(max(curve.share) for curve in known.values())
+    highest = max(found[-1].max_error, *(max(curve.error) for curve in known.values()))
+    x, y = Scale(0, widest, LEFT, RIGHT), Scale(0, math.sqrt(highest), BOTTOM, TOP)
+    first = {one.max_error for one in alone_at(source.summary)}
+    marks, lines = [], []
+    for state, curve in known.items():
+        promised = {(one if state == "corrected" else one.raw).threshold: one for one in reversed(found)}
+        places = [(x(share), y(math.sqrt(error))) for share, error in zip(curve.share, curve.error, strict=True)]
+        lines.append((f"line {state}", path(places)))
+        for place, threshold, share, error in zip(places, curve.threshold, curve.share, curve.error, strict=True):
+            kind, said = f"point {state}", f"{STATES[state]} {source.terms.probability} {reaches(found[0], threshold)}"
+            said = f"{begin(said)}: {rate(share)} decided, {rate(error)} errors"
+            if (one := promised.get(threshold)) is not None:
+                kind += " kept chosen" if one.max_error in first else " kept"
+                said += f"; at most {_level(one.max_error)} are promised"
+            marks.append(Mark(*place, None, said, kind))
+    levels = sorted({0.0, 0.5, *(one.max_error for one in found)})
+    ticks = [(y(math.sqrt(level)), _level(level)) for level in levels if level <= highest]
+    return Chart(
+        *(WIDTH, HEIGHT, x, y),
+        x_ticks=[(x(share), _level(share), "middle") for share in round_ticks(0, widest)],
+        y_ticks=[(at, "" if n and abs(at - ticks[n - 1][0]) < LETTER else text) for n, (at, text) in enumerate(ticks)],
+        marks=marks,
+        lines=lines,
+        titles=(f"share of {source.terms.cases} decided", "errors among the decided"),
+        style="risk",
+    )
+
+
+def decisions(source: Source) -> list[Any] | None:
+    """Return a table of what was promised and observed at each threshold that was asked for; None where none was."""
+    summary, words = source.summary, source.terms
+    if not summary.decisions:
+        return None
+    rows = [(one, when, getattr(one, when)) for one in summary.decisions for when in ACTED]
+    columns = [
+        Column("threshold", lambda row: _named(*row[:2])),
+        Column(words.acted, lambda row: Cell(count(row[2].n), rate(row[2].share))),
+        Column("promised", lambda row: rate(row[2].promised)),
+        Column("observed", lambda row: _with_interval(row[2].observed)),
+        Column("net benefit", lambda row: _worth(row[0].net_benefit, row[1])),
+        Column("of acting on all", lambda row: f"{1000 * row[0].net_benefit.all:.1f}"),
+    ]
+    return [
+        f"{begin(words.cases)} whose {words.probability} is at or above a threshold are {words.acted}. Their mean "
+        f"{words.probability} is what is promised of them; beside it stands how many {words.come_true}, with the 95 % "
+        "interval.",
+        Table(columns, rows),
+        f"Net benefit, per 1,000 {words.cases}: those rightly {words.acted}, less those {words.acted} needlessly times "
+        "the odds of the threshold (Vickers and Elkin, 2006); of acting on none it is 0.",
+    ]
+
+
+def _named(one: Decision, when: str) -> Cell:
+    return Cell(_level(one.threshold), ACTED[when] + (", by the costs" if one.source == "cost" else ""))
+
+
+def _worth(worth: NetBenefit, when: str) -> Cell:
+    """Write a net benefit per 1,000, and below that of the correction what it gains."""
+    low, high = worth.gain.interval or (None, None)
+    if when == "before" or low is None or high is None:
+        return Cell(f"{1000 * getattr(worth, when):.1f}")
+    gain = f"{signed(1000 * (worth.gain.value or 0.0), 1)} ({signed(1000 * low, 1)} to {signed(1000 * high, 1)})"
+    return Cell(f"{1000 * worth.after:.1f}", gain)
