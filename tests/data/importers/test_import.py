@@ -199,10 +199,10 @@ def test_nothing_else_ever_comes_out(tmp_path_factory, kind, data):
     except MiscalError:
         return
     assert table["id"].null_count() == 0
-    assert table["id"].is_unique().all()
+    assert table.select(GOLDEN[kind].key if kind in GOLDEN else "id").is_unique().all()
     if NEUTRAL.intersection(at):
         assert values(table) == whole
-    if table.columns[2] == "judge":
+    if "judge" in table.columns:
         assert table["judge"].is_finite().all()
         return
     assert table["confidence"].is_between(0, 1).all()

@@ -42,13 +42,17 @@ OutTriples = Annotated[str, typer.Option("--out", metavar="DATA", help="Table to
 
 @dataclass(frozen=True)
 class ImportOptions:
-    """Which of several confidences of one answer are kept."""
+    """Which of several confidences of one answer are kept, and what is right where the logs do not say it."""
 
     confidence: str | None = parameter(
         "Of several confidences of one answer, the one for column confidence. Default: the first.", metavar="NAME"
     )
     confidence_columns: str | None = parameter(
         "Which of several confidences get a column, separated by commas. Default: all.", metavar="NAMES"
+    )
+    labels: str | None = parameter(
+        "Of decisions: what is right, a table with the columns id, question and label. Default: what the logs say.",
+        metavar="FILE",
     )
 
 
@@ -66,6 +70,8 @@ def import_(tool: Tool, path: Logs, out: OutTriples, how: ImportOptions, overwri
     miscal import phoenix exports --out judged.parquet (annotations, and spans beside them)
 
     miscal import langfuse exports --out judged.parquet (scores, and traces beside them)
+
+    miscal import decisions log.jsonl --labels right.csv --out decided.parquet (requests with their answers)
     """
     from miscal.runs.shown_progress import steps
 
@@ -77,7 +83,7 @@ def import_(tool: Tool, path: Logs, out: OutTriples, how: ImportOptions, overwri
         from miscal.data.columns import split_names
 
         columns = split_names(how.confidence_columns) if how.confidence_columns else None
-        found = read_log(tool, path, confidence=how.confidence, confidence_columns=columns)
+        found = read_log(tool, path, confidence=how.confidence, confidence_columns=columns, labels=how.labels)
         progress("writing")
         found.write(out, overwrite=overwrite)
     for note in found.notes:

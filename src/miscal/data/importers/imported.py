@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import polars as pl
 
@@ -44,12 +45,12 @@ class Imported:
     Attributes
     ----------
     table : polars.DataFrame
-        One row per answer, in the order of the logs: ``id`` (unique), ``text``, ``confidence`` in [0, 1], ``correct``
-        0/1, ``predicted`` and ``answer_index`` (positions in ``choices``), ``choices``, ``choice_probs`` (sum 1),
-        ``candidate_mass`` (probability of all choices together, before renormalising), then several confidences of one
-        answer by their names, then metadata. What a log does not tell is null; never so ``id``, ``confidence`` and
-        ``correct``. Of judgements: ``id``, ``text``, ``judge`` and ``human`` as they stand, then metadata; ``id`` and
-        ``judge`` are never null.
+        One row per answer, in the order of the logs: ``id`` (unique; of decisions, that of the item), ``text``,
+        ``confidence`` in [0, 1], ``correct`` 0/1, ``predicted`` and ``answer_index`` (positions in ``choices``),
+        ``choices``, ``choice_probs`` (sum 1), ``candidate_mass`` (probability of all choices together, before
+        renormalising), then several confidences of one answer by their names, then metadata. What a log does not tell
+        is null, and a text that no row has is no column; never null are ``id``, ``confidence`` and ``correct``. Of judgements: ``id``, ``text``, ``judge`` and
+        ``human`` as they stand, then metadata; ``id`` and ``judge`` are never null.
     notes : tuple of str
         Conventions used, rows left out and why, logs skipped and why.
     n_logs : int
@@ -77,6 +78,7 @@ def read_log(
     *,
     confidence: str | None = None,
     confidence_columns: Sequence[str] | None = None,
+    labels: str | Path | None = None,
 ) -> Imported:
     """Read the logs of another tool.
 
@@ -91,6 +93,8 @@ def read_log(
         Of several confidences of one answer, the one that column ``confidence`` takes; by default the first.
     confidence_columns : sequence of str, optional
         Which of several confidences get a column; by default all that are found.
+    labels : str or Path, optional
+        Of decisions: a table of what is right, with the columns id, question and label.
 
     Returns
     -------
@@ -110,23 +114,28 @@ def read_log(
         raise InputError(f"the tool must be one of {', '.join(tool_names())}; got {tool!r}{hint}")
     of_tool = importer(tool)
     path = existing(Path(path), what="log")
+    beside = () if labels is None else (existing(Path(labels), what="labels"),)
+    if beside and not hasattr(of_tool, "labels_of"):
+        raise InputError(f"{argument('labels')} says what is right of decisions; logs of {tool} say it themselves")
+    options = {"labels": of_tool.labels_of(beside[0])} if beside else {}
     if path.is_file():
-        return _assembled([_read(of_tool, path)], [], confidence, confidence_columns, (path,))
-    found = _logs(of_tool, path)
+        return _assembled([_read(of_tool, path, options)], [], confidence, confidence_columns, (path, *beside))
+    found = [one for one in _logs(of_tool, path) if not any(one.samefile(other) for other in beside)]
     if not found:
         looked_for = " or ".join(of_tool.FILES)
         raise FileError(f"{path} holds no logs of {tool}: its subfolders were searched too, for {looked_for}")
     logs, refused = [], []
     for place in found:
         try:
-            logs.append((place, _read(of_tool, place)))
+            logs.append((place, _read(of_tool, place, options)))
         except UnusableLog as error:
             refused.append(error)
     if not logs:
         more = f" (this is the first of {len(refused)} logs, none of which can be used)" if len(refused) > 1 else ""
         raise InputError(f"{refused[0]}{more}")
     named = [_named(log, place.relative_to(path)) if len(logs) > 1 else log for place, log in logs]
-    return _assembled(named, [f"skipped: {error}" for error in refused], confidence, confidence_columns, tuple(found))
+    skipped = [f"skipped: {error}" for error in refused]
+    return _assembled(named, skipped, confidence, confidence_columns, (*found, *beside))
 
 
 def check_out(out: str | Path, *, overwrite: bool = False, reads: Sequence[Path] = ()) -> Path:
@@ -149,9 +158,9 @@ def _logs(of_tool: ModuleType, folder: Path) -> list[Path]:
     return of_tool.latest(found) if hasattr(of_tool, "latest") else found
 
 
-def _read(of_tool: ModuleType, path: Path) -> Log:
+def _read(of_tool: ModuleType, path: Path, options: Mapping[str, Any]) -> Log:
     try:
-        return of_tool.read(path)
+        return of_tool.read(path, **options)
     except RecursionError:
         raise CorruptFile(
             f"{path}: its values lie inside each other hundreds of times over, as no tool writes them"
@@ -159,9 +168,12 @@ def _read(of_tool: ModuleType, path: Path) -> Log:
 
 
 def _named(log: Log, place: Path) -> Log:
-    """Put the log's place before the ids: the same question may be in several logs."""
+    """Put the log's place before the ids, since the same question may be in several logs, or what its ids are of."""
     name = place.with_suffix("").as_posix()
-    return replace(log, rows=tuple(replace(row, id=f"{name}/{row.id}") for row in log.rows))
+    if log.ids_of is None:
+        return replace(log, rows=tuple(replace(row, id=f"{name}/{row.id}") for row in log.rows))
+    before, rows = f"{log.ids_of}/" if log.ids_of else "", [row for row in log.rows if isinstance(row, ImportedRow)]
+    return replace(log, rows=tuple(replace(row, id=f"{before}{row.id}", within=(name, *row.within)) for row in rows))
 
 
 def _assembled(
@@ -170,15 +182,20 @@ def _assembled(
     rows = [row for log in logs for row in log.rows]
     if len({type(row) for row in rows}) > 1:
         raise InputError("some of these logs hold confidences and others scores of judges: import them one by one")
-    first: dict[str, Row] = {}
+    first: dict[tuple[Any, ...], Row] = {}
     for row in rows:
-        first.setdefault(row.id, row)
-    if repeated := [name for name, n in Counter(row.id for row in rows).items() if n > 1]:
+        first.setdefault(_key(row), row)
+    if len(first) < len(rows):
+        repeated = dict.fromkeys(name for (name, *_), n in Counter(map(_key, rows)).items() if n > 1)
         shown = value_list(repeated, SHOWN_IN_WARNING)
         notes = [f"{len(rows) - len(first):,} rows left out: their id occurred before ({shown})", *notes]
     rows, of_confidences = _chosen_confidence(list(first.values()), confidence, columns)
     distinct = dict.fromkeys([*(note for log in logs for note in log.notes), *of_confidences, *notes])
     return Imported(table_of(rows), tuple(distinct), len(logs), files)
+
+
+def _key(row: Row) -> tuple[Any, ...]:
+    return row.id, *(row.within if isinstance(row, ImportedRow) else ())
 
 
 def _chosen_confidence(

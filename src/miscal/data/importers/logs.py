@@ -61,6 +61,7 @@ class ImportedRow:
     ``confidence`` in [0, 1] is the probability of the answer given, ``correct`` 0/1 whether that answer is right.
     ``confidences`` are several of one answer, by the name of their column; None where one is missing. ``note`` says
     what confidence and outcome are in this tool. ``stated`` marks a confidence as the model stated it, percent or not.
+    ``within`` tells answers of one id apart, which then are answers about one thing.
     """
 
     id: str
@@ -76,6 +77,7 @@ class ImportedRow:
     confidences: Mapping[str, float | None] = field(default_factory=dict)
     note: str = ""
     stated: bool = False
+    within: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +96,15 @@ Row = ImportedRow | JudgedRow
 
 @dataclass(frozen=True)
 class Log:
-    """The rows of one log, all of one kind."""
+    """The rows of one log, all of one kind.
+
+    ``ids_of`` says what its ids are of: logs that say the same, be it nothing (""), have ids in common. By default, an
+    id means something in its log alone.
+    """
 
     rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
+    ids_of: str | None = None
 
 
 def usable_rows(
@@ -182,15 +189,16 @@ def scalars(values: Mapping[str, Any], *but: str | None) -> dict[str, Any]:
 def table_of(rows: Sequence[Row]) -> pl.DataFrame:
     """Make the table; metadata named like a column of ours get ``source_`` in front.
 
-    The columns of several confidences come after those of every table, as numbers.
+    The columns of several confidences come after those of every table, as numbers. Where no row has a text, there is no
+    column of texts.
 
     >>> table_of([ImportedRow("a", "?", 0.5, 1, metadata={"subject": "law", "id": 7})]).columns[-2:]
     ['subject', 'source_id']
     """
     schema = _JUDGED if isinstance(rows[0], JudgedRow) else _SCHEMA
-    columns = [
-        pl.Series(name, [_clean(getattr(row, name)) for row in rows], dtype=kind) for name, kind in schema.items()
-    ]
+    # an empty column of texts would be taken for the inputs
+    kept = {name: kind for name, kind in schema.items() if name != "text" or any(row.text is not None for row in rows)}
+    columns = [pl.Series(name, [_clean(getattr(row, name)) for row in rows], dtype=kind) for name, kind in kept.items()]
     for name in confidence_names(rows):
         values = [row.confidences.get(name) if isinstance(row, ImportedRow) else None for row in rows]
         columns.append(pl.Series(name, values, dtype=pl.Float64))
@@ -224,7 +232,7 @@ def _metadata(name: str, values: list[Any]) -> pl.Series:
 def _clean(value: Any) -> Any:
     """Replace what is no Unicode text: half a surrogate pair, which JSON can hold and a table cannot."""
     if isinstance(value, str):
-        return _SURROGATE.sub("\ufffd", value)
+        return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
     return [_clean(item) for item in value] if isinstance(value, tuple) else value
 
 

@@ -344,7 +344,7 @@ def judged_log(
             "said 0 or 1 what most said, or nothing where they are equally many"
         )
     if not any(row.text for row in rows):
-        notes.append(f"{tool}: the inputs are not in this file, so that column text is empty")
+        notes.append(f"{tool}: the inputs are not in this file, so that there is no column text")
     return log_of(path, rows, left_out, notes)
 
 
