@@ -16,6 +16,7 @@ Parts, each a table and its targets; a floor is the arithmetic alone, or one pas
                  (_speed_kernels.py)
     scan         `miscal scan` of rows that DuckDB makes, beside one query that reads the same columns. As it lies: with
                  nothing first written into a temporary file (up to 10,000,000 rows); --findings 10 stops after ten
+    import       `miscal import decisions` of 3,000 items with 5 repeats of 3 questions, beside parsing the lines
     scoring      questions of --mmlu FILE beside lm-evaluation-harness, of --harness PYTHON (_speed_scoring.py)
 
 Seconds are of the processor where one thread works, the least or the median of --rounds in turn with the floor, so that
@@ -213,6 +214,7 @@ def _smece_rows(case: str, n: int, rounds: int) -> tuple[list, list]:
 
 
 LARGE, LARGE_SECONDS, LARGE_MEGABYTES = 100_000_000, 360, 1_500
+ITEMS, REPEATS, IMPORT_SECONDS = 3_000, 5, 5.0
 MADE = """
 copy (
     with drawn as (
@@ -289,6 +291,34 @@ def scan(args: argparse.Namespace) -> bool:
     return met
 
 
+def import_(args: argparse.Namespace) -> bool:
+    """Import a log of a decision model in a process of its own."""
+    rng, kinds = np.random.default_rng(0), {"type": "choice", "criteria": {"yes": None, "no": None, "unsure": None}}
+    questions, met, shown = {f"q{k}": kinds for k in range(3)}, True, []
+    with tempfile.TemporaryDirectory(dir=args.folder) as folder:
+        log, out = Path(folder) / "log.jsonl", Path(folder) / "data.parquet"
+        with log.open("w") as stream:
+            for row in range(ITEMS * REPEATS):
+                shares = rng.dirichlet(np.ones(3), 3).round(2).tolist()
+                answers = {
+                    name: {"type": "choice", "probabilities": dict(zip(kinds["criteria"], share, strict=True))}
+                    for name, share in zip(questions, shares, strict=True)
+                }
+                item = {"id": row % ITEMS, "epoch": row // ITEMS, "labels": dict.fromkeys(questions, "yes")}
+                state = {"text": " ".join(map(str, rng.integers(0, 10_000, 40)))}
+                request = {"state": state, "questions": questions}
+                stream.write(json.dumps({**item, "request": request, "response": {"answers": answers}}) + "\n")
+        start = time.process_time()
+        for line in log.read_text().splitlines():
+            json.loads(line)
+        floor = time.process_time() - start
+        used = measured(sys.executable, "-m", "miscal", "import", "decisions", log, "--out", out)
+        shown.append([3 * ITEMS * REPEATS, f"{used.seconds:.1f}", f"{used.cpu_seconds:.1f}", f"{floor:.2f}"])
+        met = target(f"{IMPORT_SECONDS} s", used.cpu_seconds <= IMPORT_SECONDS)
+    show(args, "import", "import of decisions", ["rows", "wall, s", "processor, s", "lines parsed, s"], shown)
+    return met
+
+
 def scoring(args: argparse.Namespace) -> bool:
     """Score a language model, which needs torch."""
     from _speed_scoring import scoring
@@ -297,7 +327,7 @@ def scoring(args: argparse.Namespace) -> bool:
 
 
 PARTS = {"install": install, "discover": discover, "smece": smece, "kernel": kernel, "corrections": corrections,
-         "scan": scan, "scoring": scoring}  # fmt: skip
+         "scan": scan, "import": import_, "scoring": scoring}  # fmt: skip
 
 
 def main() -> int:

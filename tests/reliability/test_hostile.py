@@ -102,6 +102,7 @@ CANARIES = {
     "AWS_SECRET_ACCESS_KEY": "canary/three+x",
     "DB_PASSWORD": "canary-four",
     "SOME_CREDENTIALS": "canary-five",
+    "MISCAL_ENDPOINT_KEY": "canary-seven",
 }
 USER = "canary:six@"
 FAILURES = {
@@ -114,6 +115,7 @@ FAILURES = {
     "no such command": ["{secret}"],
     "an address": ["discover", f"https://{USER}host/d.parquet", "--out", "run"],
     "no such new rows": ["monitor", "{secret}", "d.parquet"],
+    "an endpoint": f"score --endpoint https://{USER}host --model {{secret}} --questions q --out run".split(),
     "a log": ["import", "lm-eval", "{secret}", "--out", "l.parquet"],
     "a plan": ["study", "{secret}.yaml", "--out", "study"],
 }

@@ -13,7 +13,7 @@ from miscal.cli.signals import on_signals
 
 DONE, OUR_FAULT, USERS_TO_FIX, ALARM = 0, 1, 2, 3
 REPORT = "this is a bug in miscal; please run the same command with --debug and report what it prints"
-_SECRET_NAMES = re.compile(r"TOKEN|API_?KEY|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
+_SECRET_NAMES = re.compile(r"TOKEN|API_?KEY|ENDPOINT_KEY|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 _URL_USER = re.compile(r"(?:(?<=://)|(?<=:/))[^/\s@]+@")  # paths lose one of the slashes
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _UNDECODED = re.compile("[\udc80-\udcff]+")

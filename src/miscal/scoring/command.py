@@ -76,7 +76,7 @@ def run(*, model: str, task: str, out: str | Path, **options: Any) -> ScoringSum
     about = {"task": found.name, "revision": found.revision, "form": form, "prompt": template, "seed": how.seed}
     about |= {"limit": how.limit, "sample": asdict(sample) if sample else None}
     began = time.monotonic()
-    with _bar() as progress:
+    with scoring_bar() as progress:
         done = score_folder(
             spec,
             items,
@@ -121,7 +121,7 @@ def run(*, model: str, task: str, out: str | Path, **options: Any) -> ScoringSum
 
 
 @contextmanager
-def _bar() -> Iterator[Progress]:
+def scoring_bar() -> Iterator[Progress]:
     """Show questions per second and time left; silent when stderr is no terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

@@ -80,7 +80,7 @@ def score_folder(
             stack.enter_context(locked(out, inside=True))
         finished = read_settings(out / MANIFEST)
         if finished is None:
-            _refuse_foreign(out)
+            refuse_foreign(out)
         text_side: Any = model
         if isinstance(model, ModelSpec):  # the weights are loaded where the batches are computed
             from miscal.scoring.huggingface import HuggingFaceText
@@ -104,7 +104,7 @@ def score_folder(
 # --- the folder ------------------------------------------------------------------------------------------------------
 
 
-def _refuse_foreign(out: Path) -> None:
+def refuse_foreign(out: Path) -> None:
     """Refuse to overwrite what no run of ours has begun."""
     found = [name for name in (SETTINGS, TRIPLES, EMBEDDINGS, SHARDS) if (out / name).exists()]
     if found and "format" not in (read_settings(out / SETTINGS) or {}):

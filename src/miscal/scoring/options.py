@@ -40,3 +40,17 @@ class ScoringOptions:
         "stored in float32, and a sentence says so.",
         "float32",
     )
+
+
+@dataclass(frozen=True)
+class EndpointOptions:
+    """A server that is asked in place of a model of one's own."""
+
+    endpoint: str | None = parameter(
+        "Ask a server of decision models at this address (POST .../v1/systemone), by the key in MISCAL_ENDPOINT_KEY.",
+        metavar="URL",
+    )
+    questions: str | None = parameter(
+        "With --endpoint, in place of --task: JSON lines with id, state, questions and labels.", metavar="FILE"
+    )
+    jobs: int = parameter("With --endpoint: how many items are asked at a time.", 8, metavar="N", parse=_COUNT)

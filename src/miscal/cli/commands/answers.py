@@ -1,29 +1,52 @@
 """``miscal score`` and ``import``: the answers of models as a table of triples."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from miscal.base.errors import InputError
 from miscal.base.number_wording import decimal
-from miscal.base.options import parameter
+from miscal.base.options import given, parameter
 from miscal.cli.app import Overwrite
 from miscal.data.importers.tools import tool_names
-from miscal.scoring.options import ScoringOptions
+from miscal.scoring.options import EndpointOptions, ScoringOptions
 
-Model = Annotated[str, typer.Option(metavar="M", help="The model: a hub id, a short name, a folder or a .gguf file.")]
-Task = Annotated[
+if TYPE_CHECKING:
+    from miscal.data.importers.imported import Imported
+
+Model = Annotated[
     str,
+    typer.Option(
+        metavar="M",
+        help="The model: a hub id, a short name, a folder or a .gguf file; with --endpoint, its name there.",
+    ),
+]
+Task = Annotated[
+    str | None,
     typer.Option(metavar="T", help="The task: mmlu, mmlu-pro, medmcqa, hh-rlhf, or a file of questions or pairs."),
 ]
 OutFolder = Annotated[str, typer.Option(metavar="DIR", help="Folder to write; an unfinished run there is resumed.")]
 
 
-def score(model: Model, task: Task, out: OutFolder, options: ScoringOptions) -> None:
-    """Ask a language model questions or preferences. Next: `miscal discover DIR`."""
-    from miscal.scoring.command import run
+def score(model: Model, out: OutFolder, options: ScoringOptions, server: EndpointOptions, task: Task = None) -> None:
+    """Ask a language model questions or preferences. Next: `miscal discover DIR`.
 
+    With --endpoint and --questions in place of --task, ask a server of decision models.
+    """
+    asked = given(server)
+    if asked if task is not None else not {"endpoint", "questions"} <= asked.keys():
+        raise InputError("give --task alone, or --endpoint with --questions")
+    if asked and (own := [f"--{name.replace('_', '-')}" for name in given(options)]):
+        raise InputError(f"{', '.join(own)}: a server that is asked by --endpoint takes no options of a model of yours")
     try:
+        if asked:
+            from miscal.scoring.endpoint import ask
+
+            _tell(ask(model=model, out=out, **asked), out)
+            return
+        from miscal.scoring.command import run
+
         done = run(model=model, task=task, out=out, **vars(options))
     except KeyboardInterrupt as stop:
         stop.add_note("run the same command again to go on from here")
@@ -86,6 +109,11 @@ def import_(tool: Tool, path: Logs, out: OutTriples, how: ImportOptions, overwri
         found = read_log(tool, path, confidence=how.confidence, confidence_columns=columns, labels=how.labels)
         progress("writing")
         found.write(out, overwrite=overwrite)
+    _tell(found, out)
+
+
+def _tell(found: "Imported", out: str) -> None:
+    """Print the notes on a table of logs, its means, and where it is."""
     for note in found.notes:
         print(f"note        {note}")
     if "confidence" in found.table.columns:

@@ -198,7 +198,7 @@ def table_of(rows: Sequence[Row]) -> pl.DataFrame:
     schema = _JUDGED if isinstance(rows[0], JudgedRow) else _SCHEMA
     # an empty column of texts would be taken for the inputs
     kept = {name: kind for name, kind in schema.items() if name != "text" or any(row.text is not None for row in rows)}
-    columns = [pl.Series(name, [_clean(getattr(row, name)) for row in rows], dtype=kind) for name, kind in kept.items()]
+    columns = [_column(name, [getattr(row, name) for row in rows], kind) for name, kind in kept.items()]
     for name in confidence_names(rows):
         values = [row.confidences.get(name) if isinstance(row, ImportedRow) else None for row in rows]
         columns.append(pl.Series(name, values, dtype=pl.Float64))
@@ -208,6 +208,12 @@ def table_of(rows: Sequence[Row]) -> pl.DataFrame:
         columns.append(_metadata(_clean(own), [row.metadata.get(name) for row in rows]))
     # of metadata called both "id" and "source_id", the last stays
     return pl.DataFrame({column.name: column for column in columns})
+
+
+def _column(name: str, values: list[Any], kind: Any) -> pl.Series:
+    """Make a column; equal texts and lists, such as the choices of a question, are converted once."""
+    distinct = {value: at for at, value in enumerate(dict.fromkeys(values))}
+    return pl.Series(name, list(map(_clean, distinct)), dtype=kind).gather([distinct[value] for value in values])
 
 
 def confidence_names(rows: Sequence[Row]) -> tuple[str, ...]:

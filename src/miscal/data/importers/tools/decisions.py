@@ -52,9 +52,9 @@ NOTE = (
 )
 
 _TRUTH = {"true": "true", "false": "false", "yes": "true", "no": "false", "1": "true", "0": "false"}
-_REQUEST, _RESPONSE, _LABELS = ("request", "input"), ("response", "output"), ("labels", "targets", "expected")
+_REQUEST, _RESPONSE, LABELS = ("request", "input"), ("response", "output"), ("labels", "targets", "expected")
 _ID, _LABEL = ("id", "item_id"), ("label", "target", "expected")
-_READ = {*_REQUEST, *_RESPONSE, *_LABELS, *_ID, *_LABEL, "state", "answers", "question", "questions", "model"}
+_READ = {*_REQUEST, *_RESPONSE, *LABELS, *_ID, *_LABEL, "state", "answers", "question", "questions", "model"}
 _READ |= {"epoch", "repeat", "type", "malformed"}
 
 Labels = Mapping[tuple[str, str | None], Any]
@@ -145,7 +145,7 @@ def _every(path: Path, lines: Sequence[dict[str, Any]]) -> Iterator[Asked]:
         if item is None:
             item = _digest(state) if state else f"{path.stem}, line {at}"
         questions, answers = dict_in(request, "questions"), dict_in(response, "answers") or dict_in(line, "answers")
-        right = next((one for name in _LABELS if (one := dict_in(line, name))), {})
+        right = next((one for name in LABELS if (one := dict_in(line, name))), {})
         if not questions and not answers:
             name = _first(line, ("question",), _first(header, ("bench",)))
             answers, right = {name: response}, {name: _first(line, _LABEL)}
@@ -200,9 +200,10 @@ def _row(one: Asked, labels: Labels, twice: bool) -> ImportedRow:
     target = _option(given, shares, words)
     if target is None:
         raise UnusableRow("the label is none of the options")
-    own = {"question": one.name, "type": kind, "repeat": one.repeat, "decision": decision, "target": target}
-    own |= scalars({"model": one.model})
-    own |= {"stated_confidence": one.answer["confidence"]} if number(one.answer.get("confidence")) is not None else {}
+    own = {"question": one.name, "type": kind, "repeat": one.repeat, "model": one.model, "decision": decision}
+    own["target"] = target
+    if number(one.answer.get("confidence")) is not None:
+        own["stated_confidence"] = one.answer["confidence"]
     more = one.about | scalars(one.answer, "type", "noul", "choice", "confidence")
     options = tuple(shares)
     return ImportedRow(
