@@ -11,6 +11,7 @@ from miscal.base.errors import MiscalError
 from miscal.cli import main
 from miscal.data.importers.imported import read_log
 from miscal.data.readers.read import read_triples
+from miscal.discovery.saved_model import DECISIONS
 from miscal.discovery.units import with_units
 
 from .golden.formats import HERE
@@ -146,6 +147,7 @@ def test_columns_of_classes_sum_to_one_and_the_confidence_is_that_of_the_log(tmp
     assert not any(name.startswith("p_") for name in calls.columns)
     assert calls["stated_confidence"].to_list()[:3] == [None, 0.4, 0.2]
     assert calls["channel"].to_list() == ["mail"] * 9
+    assert not {*DECISIONS} & {*calls.columns}  # which miscal calibrate writes beside those that are kept
 
 
 def test_a_state_of_fields_gives_columns_and_none_replaces_one_of_ours(tmp_path):
@@ -194,7 +196,11 @@ def test_repeats_and_questions_of_an_item_are_one_unit(tmp_path):
     found = tmp_path / "data.parquet"
     table.write_parquet(found)
     for options in ({"features": "auto"}, {"text": "text", "embed_model": "tfidf"}):
-        counted = with_units(read_triples(found, **options), seed=0)
+        triples = read_triples(found, **options)
+        # what was right is no input, and no alarm
+        target = [one for one in triples.source["read_columns"] if one["name"] == "target"]
+        assert not any(one["leak"] or not one["left_out"] for one in target)
+        counted = with_units(triples, seed=0)
         assert len(np.unique(counted.group)) == 120
     # without ids, rows of equal state are one item
     bare = [{name: value for name, value in one.items() if name != "id"} for one in many(120, 5)]

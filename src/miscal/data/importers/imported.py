@@ -49,9 +49,9 @@ class Imported:
         ``confidence`` in [0, 1], ``correct`` 0/1, ``predicted`` and ``answer_index`` (positions in ``choices``),
         ``choices``, ``choice_probs`` (sum 1), ``candidate_mass`` (probability of all choices together, before
         renormalising), then several confidences of one answer by their names, then metadata. What a log does not tell
-        is null, and a text that no row has is no column; never null are ``id``, ``confidence`` and ``correct``. Of
-        judgements: ``id``, ``text``, ``judge`` and ``human`` as they stand, then metadata; ``id`` and ``judge`` are
-        never null.
+        of a row is null, and what it tells of none is no column; never null are ``id``, ``confidence`` and ``correct``.
+        Of judgements: ``id``, ``text``, ``judge`` and ``human`` (also without a verdict) as they stand, then metadata;
+        ``id`` and ``judge`` are never null.
     notes : tuple of str
         Conventions used, rows left out and why, logs skipped and why.
     n_logs : int

@@ -189,16 +189,16 @@ def scalars(values: Mapping[str, Any], *but: str | None) -> dict[str, Any]:
 def table_of(rows: Sequence[Row]) -> pl.DataFrame:
     """Make the table; metadata named like a column of ours get ``source_`` in front.
 
-    The columns of several confidences come after those of every table, as numbers. Where no row has a text, there is no
-    column of texts.
+    The columns of several confidences come after those of every table, as numbers. What no row has
+    is no column, but for the verdicts of people.
 
     >>> table_of([ImportedRow("a", "?", 0.5, 1, metadata={"subject": "law", "id": 7})]).columns[-2:]
     ['subject', 'source_id']
     """
     schema = _JUDGED if isinstance(rows[0], JudgedRow) else _SCHEMA
-    # an empty column of texts would be taken for the inputs
-    kept = {name: kind for name, kind in schema.items() if name != "text" or any(row.text is not None for row in rows)}
-    columns = [_column(name, [getattr(row, name) for row in rows], kind) for name, kind in kept.items()]
+    columns = [_column(name, [getattr(row, name) for row in rows], kind) for name, kind in schema.items()]
+    # an empty column of texts would be taken for the inputs; one of verdicts is to be filled in
+    columns = [column for column in columns if column.name == "human" or column.null_count() < len(rows)]
     for name in confidence_names(rows):
         values = [row.confidences.get(name) if isinstance(row, ImportedRow) else None for row in rows]
         columns.append(pl.Series(name, values, dtype=pl.Float64))

@@ -1,8 +1,9 @@
 """One module per tool whose logs can be imported, which is found by its name.
 
 A module offers ``FILES`` (patterns of the names that its logs have in a folder) and ``read(path)`` (a
-:class:`~miscal.data.importers.logs.Log`); ``BESIDE``, how names of files begin that are read beside a log, and
-``latest(paths)``, which of the files found are to be read. The tool is called by its name, with hyphens.
+:class:`~miscal.data.importers.logs.Log`); ``BESIDE``, how names of files begin that are read beside a log,
+``latest(paths)``, which of the files found are to be read, and ``labels_of(path)``, whose result ``read`` takes as
+``labels``. The tool is called by its name, with hyphens.
 """
 
 from importlib import import_module

@@ -200,22 +200,19 @@ def _row(one: Asked, labels: Labels, twice: bool) -> ImportedRow:
     target = _option(given, shares, words)
     if target is None:
         raise UnusableRow("the label is none of the options")
-    own = {"question": one.name, "type": kind, "repeat": one.repeat, "model": one.model, "decision": decision}
+    own = {"question": one.name, "type": kind, "repeat": one.repeat, "model": one.model, "chosen_answer": decision}
     own["target"] = target
     if number(one.answer.get("confidence")) is not None:
         own["stated_confidence"] = one.answer["confidence"]
     more = one.about | scalars(one.answer, "type", "noul", "choice", "confidence")
-    options = tuple(shares)
     return ImportedRow(
         id=one.item,
         within=one.key[1:],
         text=one.text,
         confidence=shares[decision],
         correct=int(decision == target),
-        predicted=options.index(decision),
-        choices=options,
+        choices=tuple(shares),
         choice_probs=tuple(share / total for share in shares.values()),
-        answer_index=options.index(target),
         metadata=own | {f"source_{name}" if name in own else name: value for name, value in more.items()},
         note=NOTE,
     )
