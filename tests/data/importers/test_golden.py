@@ -11,7 +11,7 @@ import pytest
 from miscal.base.errors import MiscalError
 from miscal.data.importers.imported import read_log
 from miscal.data.importers.stated_confidences import IN_TEXT
-from miscal.data.importers.tools import tool_names
+from miscal.data.importers.tools import importer, tool_names
 
 from .golden.formats import FORMATS, HERE, REFUSED, SAID
 from .written import log_json
@@ -203,4 +203,10 @@ def test_one_of_several_confidences_is_chosen_by_name(tmp_path):
 
 def test_every_importer_has_a_golden_file():
     elsewhere = {"inspect"}  # tests of their own
-    assert {golden.tool for golden in FORMATS} | elsewhere == set(tool_names())
+    assert {golden.tool for golden in FORMATS} | elsewhere == set(tool_names()), "add a line to golden/formats.py"
+
+
+@pytest.mark.parametrize("golden", FORMATS, ids=lambda golden: golden.file)
+def test_a_log_is_found_in_its_folder_by_its_name(golden, tmp_path):
+    (tmp_path / golden.path.name).write_bytes(golden.path.read_bytes())
+    assert any(list(tmp_path.glob(pattern)) for pattern in importer(golden.tool).FILES)

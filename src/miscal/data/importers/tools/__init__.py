@@ -4,6 +4,10 @@ A module offers ``FILES`` (patterns of the names that its logs have in a folder)
 :class:`~miscal.data.importers.logs.Log`); ``BESIDE``, how names of files begin that are read beside a log,
 ``latest(paths)``, which of the files found are to be read, and ``labels_of(path)``, whose result ``read`` takes as
 ``labels``. The tool is called by its name, with hyphens.
+
+The simplest reads ``rows_of(path)`` and returns ``answers_log(path, named, row_of)``
+(:mod:`~miscal.data.importers.stated_confidences`), with an ``ImportedRow``, whose ``note`` says what confidence and
+outcome are, or an ``UnusableRow`` for each; of judges, ``judged_log``.
 """
 
 from importlib import import_module
