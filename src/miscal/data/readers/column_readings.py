@@ -332,7 +332,7 @@ def _countable(units: Iterable[np.ndarray], frame: pl.DataFrame, dates: Sequence
 def _one_outcome(unit: np.ndarray, y: np.ndarray) -> bool:
     """Whether all rows of each unit have the same outcome, and chance would have made it so less than once in 1e6."""
     rows, right = (np.bincount(unit[unit >= 0], values) for values in (None, y[unit >= 0]))
-    log_chance = np.log(y.mean() ** rows + (1 - y.mean()) ** rows).sum()
+    log_chance = np.logaddexp(rows * np.log(y.mean()), rows * np.log(1 - y.mean())).sum()
     return bool(((right == 0) | (right == rows)).all() and log_chance < np.log(LEAST_CHANCE))
 
 
