@@ -54,8 +54,8 @@ main(["discover", sys.argv[1], "--out", sys.argv[2], "--overwrite"])
 open(sys.argv[3], "w").write(" ".join(sys.modules))
 """
 LIGHTGBM = """
-import miscal.cli.commands.discover as command
-getattr(command, "_import_without_pandas", lambda: __import__("lightgbm"))()
+import miscal.base.extras as extras
+getattr(extras, "import_lightly", lambda: __import__("lightgbm"))()
 """
 ALL = """
 import contextlib, importlib, sys

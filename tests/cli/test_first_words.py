@@ -15,8 +15,8 @@ pytestmark = pytest.mark.whole
 TRACED = """
 import importlib, os, sys
 from miscal.cli import main
-from miscal.base.extras import import_without_pandas
-import_without_pandas()
+from miscal.base.extras import import_lightly
+import_lightly()
 def traced(module, name):
     module = importlib.import_module(module)
     function = getattr(module, name)

@@ -1,7 +1,11 @@
 """Import optional packages, and say which extra to install where one is missing."""
 
 import sys
+from contextlib import suppress
+from importlib import import_module
 from importlib.util import find_spec
+from types import SimpleNamespace
+from typing import Any
 
 from miscal.base.errors import InputError
 
@@ -64,14 +68,22 @@ def installed(package: str) -> bool:
         return False
 
 
-def import_without_pandas() -> None:
-    """Import LightGBM, and with it scikit-learn, as where pandas is not installed: commands have no frames of it.
+def import_lightly() -> None:
+    """Import LightGBM, and with it scikit-learn and SciPy, without two parts of it that commands have no use for.
 
-    Both import it only to know its frames, which takes a quarter of all imports. Whoever imports it later gets it.
+    They import pandas only to know its frames, which takes a quarter of all imports; whoever imports it later gets it.
+    SciPy reads the docstrings of its functions and writes them anew, which takes as long; nobody asks a command for
+    them.
     """
-    if {"pandas", "sklearn", "lightgbm"}.isdisjoint(sys.modules):
+    if {"pandas", "scipy", "sklearn", "lightgbm"}.isdisjoint(sys.modules):
+        docstring: Any = SimpleNamespace()
+        # a part of SciPy that is not public, and may go
+        with suppress(ImportError, AttributeError):
+            docstring = import_module("scipy._lib._docscrape").NumpyDocString
+        read, docstring._parse = getattr(docstring, "_parse", None), lambda self: None
         sys.modules["pandas"] = None  # type: ignore[assignment]
         try:
             import lightgbm  # noqa: F401
         finally:
+            docstring._parse = read
             del sys.modules["pandas"]

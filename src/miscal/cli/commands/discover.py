@@ -36,9 +36,9 @@ def discover(
 
     What is found is tested with outcomes that nothing has learned from, corrected, and drawn in a report.
     """
-    from miscal.base.extras import import_without_pandas
+    from miscal.base.extras import import_lightly
 
-    import_without_pandas()
+    import_lightly()
     from miscal.runs.discover import read_rows
 
     run_discovery(
