@@ -19,8 +19,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     3 if ``miscal monitor`` raised an alarm, or ``miscal compare --fail-if-worse`` found a worse run; 2 for an error the
     user can fix; 130 or 143 if stopped by a signal; 1 for a bug in miscal.
     """
+    import gc
     import sys
 
+    # imports and templates make objects by the hundred thousand and leave no garbage: to look for it every 700 objects
+    # takes a sixth of their time
+    gc.set_threshold(50_000)
     with on_signals(_end):
         from miscal.cli.exit_status import guarded
 
