@@ -108,7 +108,8 @@ def nearest(rows: Array, centres: Array) -> NDArray[np.intp]:
 def posterior_shifts(log_likelihood: Array) -> NDArray[np.float64]:
     """Estimate each cluster's shift: its posterior mean under the prior that makes all clusters together most likely.
 
-    Takes log_likelihood (k, 161): of a cluster's rows, for shifts from -4 to 4 by 0.05. Returns ndarray of shape (k,).
+    Takes log_likelihood (..., k, 161): of a cluster's rows, for shifts from -4 to 4 by 0.05; partitions and folds, each
+    with a prior of its own, side by side. Returns ndarray of shape (..., k).
 
     Examples
     --------
@@ -118,13 +119,15 @@ def posterior_shifts(log_likelihood: Array) -> NDArray[np.float64]:
     True
     """
     # a factor of a cluster cancels in its posterior; without this one, clusters of many rows would underflow to 0
-    likelihood = np.exp(log_likelihood - log_likelihood.max(1, keepdims=True))
-    prior = np.full(AUTO.shift_steps, 1 / AUTO.shift_steps)
+    likelihood = np.exp(log_likelihood - log_likelihood.max(-1, keepdims=True))
+    k, steps = likelihood.shape[-2:]
+    prior = np.full((*likelihood.shape[:-2], steps, 1), 1 / steps)
+    across = likelihood.swapaxes(-1, -2)
     for _ in range(AUTO.em_steps - 1):
         # the mean over clusters of their posteriors, without a table of these
-        prior *= (1 / (likelihood @ prior)) @ likelihood / len(likelihood)
-    posterior = likelihood * prior
-    return posterior @ AUTO.shift_grid / posterior.sum(1)
+        prior *= across @ (1 / (likelihood @ prior)) / k
+    posterior = likelihood * prior.swapaxes(-1, -2)
+    return posterior @ AUTO.shift_grid / posterior.sum(-1)
 
 
 def find_centres(rows: NDArray[np.float32], sizes: Sequence[int], seed: int) -> list[NDArray[np.float32]]:
@@ -170,8 +173,8 @@ def crossfit_shifts(
         total = likelihood.sum(0)
         # the other folds' likelihood is the total less the fold's own, with no second pass over the rows; the prior is
         # learned anew from it, so that it has not seen the fold either
-        left_out = np.stack([posterior_shifts(total - part) for part in likelihood])
-        found.append((posterior_shifts(total), left_out[fold, cluster]))
+        *left_out, shifts = posterior_shifts(np.concatenate([total - likelihood, total[None]]))
+        found.append((shifts, np.stack(left_out)[fold, cluster]))
     return found
 
 
