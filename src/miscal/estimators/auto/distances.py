@@ -15,8 +15,8 @@ from miscal.estimators.auto.settings import AUTO
 Array = NDArray[np.floating]
 
 
-def squared_distances(A: Array, B: Array) -> NDArray[np.float32]:
-    """Squared distances between rows of A (n, p) and of B (m, p), float32 (n, m), not negative.
+def squared_distances(A: Array, B: Array) -> Array:
+    """Squared distances between rows of A (n, p) and of B (m, p), (n, m), not negative, in their precision.
 
     Examples
     --------
@@ -177,9 +177,10 @@ def _reach(landmarks: Array) -> float:
     rounding = _ROUNDING * float(np.quantile(np.linalg.norm(different, axis=1), AUTO.support_share))
     if len(different) == 1:
         return rounding
-    distance = cdist(different, different)
-    np.fill_diagonal(distance, np.inf)
-    return max(AUTO.support_stretch * float(np.quantile(distance.min(1), AUTO.support_share)), rounding)
+    squared = squared_distances(different, different)
+    np.fill_diagonal(squared, np.inf)
+    nearest = np.sqrt(squared.min(1))
+    return max(AUTO.support_stretch * float(np.quantile(nearest, AUTO.support_share)), rounding)
 
 
 def _nearest(x: Array, landmarks: Array) -> NDArray[np.float64]:
