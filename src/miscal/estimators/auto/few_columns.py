@@ -107,9 +107,9 @@ class FewColumnsMember(Member):
         """Logit shift of rows over the offset, (n,); positive raises the confidence."""
         return self.of(at.inputs.given)
 
-    def of(self, given: Array, rows: Ints | slice = _ALL) -> Floats:
-        """Logit shift of some rows by their columns, (n,)."""
-        return self.coefficients[0] + term_columns(self.terms, given, rows) @ self.coefficients[1:]
+    def of(self, given: Array) -> Floats:
+        """Logit shift of rows by their columns, (n,)."""
+        return self.coefficients[0] + term_columns(self.terms, given) @ self.coefficients[1:]
 
     @classmethod
     def mean(cls, members: Sequence[Self]) -> Self:
@@ -264,9 +264,10 @@ class _Forward:
     """Terms added one by one on some rows."""
 
     def __init__(
-        self, rows: LearningRows, known: ScreenedColumns, some: Ints, top: Ints, pairs: list[Term], ridge: float
+        self, rows: LearningRows, known: ScreenedColumns, left_out: Ints, top: Ints, pairs: list[Term], ridge: float
     ) -> None:
-        given, many = rows.at.inputs.given, len(rows.at.inputs.varying)
+        self._given, many = rows.at.inputs.given, len(rows.at.inputs.varying)
+        some = np.delete(np.arange(len(rows)), left_out)
         self._correct, self._offset = rows.correct[some], rows.at.offset[some]
         self._weight = np.ones(len(some)) if rows.weight is None else rows.weight[some]
         self._known, self._top, self._ridge = known, top, ridge
@@ -274,9 +275,10 @@ class _Forward:
         self._square = self._line**2
         self._bin = known.bin[some][:, top] + np.arange(len(top)) * AUTO.few_bins
         self._products, self._charges = list(pairs), [AUTO.candidate_charge * np.log(many / 2)] * len(pairs)
-        self._product_columns = term_columns(pairs, given, some)
+        self._product_columns = term_columns(pairs, self._given, some)
         self.terms: list[Term] = []
         self._columns = np.ones((len(some), 1))
+        self._left_out, self._told = left_out, np.ones((len(left_out), 1))
         self.coefficients = np.zeros(1)
         self._refit()
 
@@ -295,8 +297,14 @@ class _Forward:
             self._product_columns = np.column_stack([self._product_columns, *added])
         self.terms.append(term)
         self._columns = np.column_stack([self._columns, column])
+        self._told = np.column_stack([self._told, term_columns([term], self._given, self._left_out)])
         self.coefficients = np.append(self.coefficients, 0.0)
         self._refit()
+
+    @property
+    def shift(self) -> Floats:
+        """Logit shift of the rows left out."""
+        return self._told @ self.coefficients
 
     def member(self) -> FewColumnsMember:
         """Return what the terms say now."""
@@ -370,19 +378,18 @@ def crossfit_few_columns(
     union = np.unique(np.concatenate(tops))
     known = ScreenedColumns.of(given, usable[union])
     pairs = [[tuple(Factor(int(usable[j]), float(found.middle[j])) for j in pair) for pair in of] for of in found.pairs]
-    learned = [np.flatnonzero(fold != k) for k in range(fold.max() + 1)] + [np.arange(len(rows))]
-    left_out = [np.flatnonzero(fold == k) for k in range(fold.max() + 1)]
+    # the last fit, of all rows, leaves none out
+    left_out = [np.flatnonzero(fold == k) for k in range(fold.max() + 2)]
 
     def paths(ridge: float, folds: range) -> Iterator[tuple[list[_Forward], Floats]]:
         """Fits with one term more each time, and the shift of the rows that they left out; 0 elsewhere."""
-        fits = [_Forward(rows, known, learned[k], np.searchsorted(union, tops[k]), pairs[k], ridge) for k in folds]
+        fits = [_Forward(rows, known, left_out[k], np.searchsorted(union, tops[k]), pairs[k], ridge) for k in folds]
         best, lowest = 0, np.inf
         for number in range(1, AUTO.most_terms + 1):
             shift = np.zeros(len(rows))
             for k, fit in zip(folds, fits, strict=True):
                 fit.add()
-                if k < len(left_out):
-                    shift[left_out[k]] = fit.member().of(given, left_out[k])
+                shift[left_out[k]] = fit.shift
             yield fits, shift
             now = _loss(rows, shift)
             if now < lowest:
@@ -397,7 +404,7 @@ def crossfit_few_columns(
         if not worth(fold == 0, trial[fold == 0]):
             return CrossFitted(member, told, {"terms": 0})
     for ridge in AUTO.few_ridges:
-        for fits, shift in paths(ridge, range(len(learned))):
+        for fits, shift in paths(ridge, range(len(left_out))):
             now = _loss(rows, shift)
             if now < loss:
                 loss, found_terms, told = now, len(fits[-1].terms), shift
