@@ -11,7 +11,7 @@ from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import cholesky, lapack
 
 from miscal.estimators.auto.distances import Distances, Placed, gaussian_of, squared_distances
 from miscal.estimators.auto.member import CrossFitted, Fit, LearningRows, Member, Query
@@ -156,7 +156,7 @@ def _whitening(gram: Array) -> NDArray[np.float32]:
     # the largest row sum bounds the largest eigenvalue; without this the smallest would turn rounding into features
     gram[np.diag_indices_from(gram)] += AUTO.least_eigenvalue * gram.sum(1).max()
     root = cholesky(gram, overwrite_a=True, check_finite=False)
-    return solve_triangular(root, np.eye(len(root)), check_finite=False).astype(np.float32)
+    return lapack.dtrtri(root)[0].astype(np.float32)
 
 
 # whitened features have prior variance 1; the unsmoothed columns are scaled to that
