@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, lapack
 
-from miscal.estimators.auto.distances import Distances, Placed, gaussian_of, squared_distances
+from miscal.estimators.auto.distances import Placed, gaussian_of, squared_distances
 from miscal.estimators.auto.member import CrossFitted, Fit, LearningRows, Member, Query
 from miscal.estimators.auto.ridge import BestOfPath, RidgeFits, negative_log_likelihood
 from miscal.estimators.auto.settings import AUTO
@@ -86,16 +86,16 @@ class KernelRecipe:
         views = {"line": at.inputs.level, "level": at.inputs.level, "rank": at.inputs.rank}
         return views.get(self.view.removeprefix("refined "), np.zeros(len(at.inputs.x), np.float32))
 
-    def gram(self, A: Array, B: Array) -> NDArray[np.float32]:
-        """Kernel between stacked rows, (n, m)."""
+    def gram(self, A: Array, B: Array, distances: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
+        """Kernel between stacked rows, (n, m), whose squared distances without the confidence may be known."""
         if self.refined:
             return gaussian_gram(A, B, self.bandwidth)
-        return self._crossed(gaussian_gram(A[:, :-1], B[:, :-1], self.bandwidth), A[:, -1:], B[:, -1:])
-
-    def _crossed(self, K: NDArray[np.float32], seen: Array, theirs: Array) -> NDArray[np.float32]:
-        """Cross a kernel of the inputs (n, m), which is overwritten, with that of the confidence seen."""
+        if distances is None:
+            K = gaussian_gram(A[:, :-1], B[:, :-1], self.bandwidth)
+        else:
+            K = gaussian_of(distances, self.bandwidth)
         if self.view not in ("none", "line"):
-            u = gaussian_gram(seen, theirs, AUTO.confidence_bandwidth)
+            u = gaussian_gram(A[:, -1:], B[:, -1:], AUTO.confidence_bandwidth)
             K *= AUTO.alone_share + u
             K += np.multiply(u, np.float32(AUTO.alone_share), out=u)
         return K
@@ -106,10 +106,10 @@ class KernelRecipe:
         parts = [np.ones(len(seen)), sees * seen, sees * start / AUTO.offset_scale]
         return np.stack(parts, 1).astype(np.float32)
 
-    def crossfit(self, rows: LearningRows, distances: Distances | None = None) -> CrossFitted:
+    def crossfit(self, rows: LearningRows, distances: NDArray[np.float32] | None = None) -> CrossFitted:
         """Fit with the penalty of the smallest out-of-fold log loss.
 
-        Takes distances: those of the inputs, which several kernels share; of all rows at once.
+        Takes distances (n, m): of all rows to the landmarks, squared, which several kernels share.
         """
         columns, start = self.columns(rows.at), rows.at.start(self.from_raw)
         base = columns[rows.landmarks]
@@ -133,18 +133,14 @@ class KernelRecipe:
         return CrossFitted(member, start - rows.at.offset + shift, settings)
 
     def _features(
-        self, columns: Array, start: Array, base: Array, whitening: Array, distances: Distances | None
+        self, columns: Array, start: Array, base: Array, whitening: Array, distances: Array | None
     ) -> NDArray[np.float32]:
         """Whitened kernels to the landmarks and the unsmoothed columns, (m + 3, n)."""
         m, across = len(base), np.ascontiguousarray(whitening.T)
-        known = None if distances is None else distances.to(Placed(base[:, :-1]))
         features = np.empty((m + 3, len(columns)), np.float32)
         for i in range(0, len(columns), _TILE):
             tile = slice(i, i + _TILE)
-            if known is None:
-                K = self.gram(columns[tile], base)
-            else:
-                K = self._crossed(gaussian_of(known[tile], self.bandwidth), columns[tile, -1:], base[:, -1:])
+            K = self.gram(columns[tile], base, None if distances is None else distances[tile])
             np.matmul(across, K.T, out=features[:m, tile])
         features[m:] = (self.linear_columns(columns[:, -1], start) * _LINEAR_SCALE).T
         return features
@@ -238,7 +234,8 @@ def first_scores(rows: LearningRows) -> dict[str, Fit]:
         middle, joint = AUTO.few_columns_bandwidths[0], AUTO.few_columns_joint_bandwidth
         recipes.append(KernelRecipe("kernel of columns", middle, of="numbers"))
         recipes.append(KernelRecipe("kernel of columns and confidence", joint, "level", of="numbers"))
-    shared = Distances(rows.at.inputs.x) if len(rows) * len(rows.landmarks) <= _SHARED else None
+    x, few = rows.at.inputs.x, len(rows) * len(rows.landmarks) <= _SHARED
+    shared = squared_distances(x, x[rows.landmarks]) if few else None
     return {one.name: partial(one.crossfit, distances=shared if one.of == "x" else None) for one in recipes}
 
 
