@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import groupby
 from typing import ClassVar
 
 import numpy as np
@@ -49,6 +49,8 @@ RIDGE = 1.0
 LEAST_ROWS = 20
 _TRIED, _STEPS = 20, 30
 _PAIRS_OF_TWO, _PAIRS = 3, 100
+# rows times columns that are paired with one at once
+_BLOCK = 1 << 16
 """Pairs of groups of two columns that are tried again and again, those that stand out most; and of all columns."""
 
 
@@ -79,6 +81,9 @@ class Shift:
         x = X[:, self.column].astype(np.float32)
         inside = x == np.float32(self.at) if self.level else x >= np.float32(self.at)
         return inside if self.also is None else inside & self.also.rows(X)
+
+
+_Common = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,30 +127,45 @@ class _Cells:
 
     def pairs(self, residual: Floats, information: Floats) -> tuple[list[tuple[int, int]], int]:
         """Return the pairs of groups of two columns that stand out most, by their numbers; and how many there are."""
-        found, many, every, mean = [], 0, information.sum(), residual.sum() / information.sum()
-        for (code, places), (other, others) in combinations(self._common(), 2):
+        found, many, least, every, mean = [], 0, np.zeros(1), information.sum(), residual.sum() / information.sum()
+        for (code, places), batch in self._batches():
             # the first cell of a column of cuts is below all of them
-            rising = bool(places[0] < 0), bool(others[0] < 0)
-            cell, shape = code * len(others) + other, (len(places), len(others))
+            rising = bool(places[0] < 0), bool(batch[0][1][0] < 0)
+            others = np.full((max(len(theirs) for _, theirs in batch), len(batch)), -1)
+            for j, (_, theirs) in enumerate(batch):
+                others[: len(theirs), j] = theirs
+            shape = (len(places), *others.shape)
+            cell = (code[:, None] * len(others) + np.stack([codes for codes, _ in batch], 1)) * len(batch)
+            cell += np.arange(len(batch))
             total, known, rows = (
-                np.bincount(cell, values, len(places) * len(others)).reshape(shape)
-                for values in (residual, information, None)
+                np.bincount(cell.ravel(), values, np.prod(shape)).reshape(shape)
+                for values in (residual.repeat(len(batch)), information.repeat(len(batch)), None)
             )
-            able = (from_one_on(rows, rising) >= PAIR_ROWS) & (places >= 0)[:, None] & (others >= 0)
-            many += int(able.sum())
+            able = (from_one_on(rows, rising) >= PAIR_ROWS) & (places >= 0)[:, None, None] & (others >= 0)
+            count = many + able.sum((0, 1)).cumsum()
+            many = int(count[-1])
             t, v = from_one_on(total - mean * known, rising), from_one_on(known, rising)
-            least = -float(ndtri(LEVEL * PAIR_LEVEL / 2 / max(1, many))) - 1
+            least = -ndtri(LEVEL * PAIR_LEVEL / 2 / np.maximum(1, count)) - 1
             # most columns are done with here: nothing in them stands out by itself
-            if not (able & (t**2 >= least**2 * v * (1 - v / every))).any():
-                continue
-            z = np.where(able, np.abs(pair_scores(total, known, rising)), 0.0)
-            for place in np.argsort(-z, axis=None, kind="stable")[:_PAIRS_OF_TWO].tolist():
-                i, j = divmod(place, len(others))
-                found.append((z[i, j], int(places[i]), int(others[j])))
-        found = sorted((one for one in found if one[0] >= least), key=lambda one: -round(one[0], 9))[:_PAIRS]
+            for j in np.flatnonzero((able & (t**2 >= least**2 * v * (1 - v / every))).any((0, 1))):
+                theirs = batch[j][1]
+                seen, held = (np.ascontiguousarray(values[:, : len(theirs), j]) for values in (total, known))
+                z = np.where(able[:, : len(theirs), j], np.abs(pair_scores(seen, held, rising)), 0.0)
+                for place in np.argsort(-z, axis=None, kind="stable")[:_PAIRS_OF_TWO].tolist():
+                    one, two = divmod(place, len(theirs))
+                    found.append((z[one, two], int(places[one]), int(theirs[two])))
+        found = sorted((one for one in found if one[0] >= least[-1]), key=lambda one: -round(one[0], 9))[:_PAIRS]
         return [(one, two) for _, one, two in found], many
 
-    def _common(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    def _batches(self) -> Iterator[tuple[_Common, list[_Common]]]:
+        """Every column with the later ones, several of one kind at once: a pair at a time takes a minute of 400."""
+        columns, step = self._common(), max(1, _BLOCK // self.code.shape[1])
+        for k, column in enumerate(columns):
+            for first in range(k + 1, len(columns), step):
+                for _, batch in groupby(columns[first : first + step], key=lambda one: one[1][0] < 0):
+                    yield column, list(batch)
+
+    def _common(self) -> list[_Common]:
         """Return the cells of each column, levels of few rows as one, and the number of the group of each; -1: none."""
         found, first = [], 0
         for code, at, level in zip(self.code, self.at, self.level, strict=True):
