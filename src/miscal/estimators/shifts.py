@@ -49,9 +49,12 @@ RIDGE = 1.0
 LEAST_ROWS = 20
 _TRIED, _STEPS = 20, 30
 _PAIRS_OF_TWO, _PAIRS = 3, 100
+"""Pairs of groups of two columns that are tried again and again, those that stand out most; and of all columns."""
+MOST_PAIRED = 100
+"""Columns beyond which no pair is looked at. So many are coordinates of an embedding, of which two say no more than
+one, and their pairs took 25 of 30 seconds of a table of 384."""
 # rows times columns that are paired with one at once
 _BLOCK = 1 << 16
-"""Pairs of groups of two columns that are tried again and again, those that stand out most; and of all columns."""
 
 
 @dataclass(frozen=True)
@@ -158,8 +161,10 @@ class _Cells:
         return [(one, two) for _, one, two in found], many
 
     def _batches(self) -> Iterator[tuple[_Common, list[_Common]]]:
-        """Every column with the later ones, several of one kind at once: a pair at a time takes a minute of 400."""
+        """Every column with the later ones, several of one kind at once, as bincount is slow to begin."""
         columns, step = self._common(), max(1, _BLOCK // self.code.shape[1])
+        if len(columns) > MOST_PAIRED:
+            return
         for k, column in enumerate(columns):
             for first in range(k + 1, len(columns), step):
                 for _, batch in groupby(columns[first : first + step], key=lambda one: one[1][0] < 0):
