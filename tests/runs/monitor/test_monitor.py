@@ -158,6 +158,18 @@ def test_a_promise_holds_or_not_by_its_whole_interval(off, accepted, state):
     assert looked(one, *(rows_of(seed, 1_000, off=off) for seed in range(3))).state == state
 
 
+def test_a_group_in_which_twice_as_many_are_wrong_is_told_from_all_rows():
+    def batch(seed):
+        rows, rng = rows_of(seed, 1_000), np.random.default_rng(seed)
+        wrong = rng.random(len(rows)) < np.where(rows.X[:, 2] > 1.2, 0.2, 0.09)
+        return replace(rows, correct=1.0 - wrong)
+
+    batches = [batch(seed) for seed in range(12)]
+    promise = question(PROMISE, threshold=0.3, decision="answer")
+    assert looked(promise, *batches).state != BROKEN
+    assert looked(promise, *batches, inside=lambda rows: rows.X[:, 2] > 1.2).state == BROKEN
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("world", [{}, {"units": 60}])
 def test_few_monitors_ever_say_that_a_promise_does_not_hold_where_it_does(world):

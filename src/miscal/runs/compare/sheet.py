@@ -147,6 +147,8 @@ GLOSSARY = {
     "p, adjusted": "The probability that chance alone would show such a difference, times the number of groups tested "
     "(with four fifths of the error for values of columns). It counts every group that was tested, because those "
     "listed were chosen by the same outcomes.",
+    "Decided alone": "The share of the rows compared that a run decides without a person, by the threshold that it "
+    "promises at the accepted error. The interval of the difference takes both thresholds as given.",
     "Intervals": "At 95 %, and of one group at a time: they do not allow for the choice of the groups. Where both runs "
     "have the same rows, those of differences are paired. smECE has none of its difference: noise makes it larger by a "
     "different amount in each run.",
