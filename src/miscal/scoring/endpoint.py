@@ -85,6 +85,7 @@ class Server:
                     return found
                 reason = "the answer holds no answers"
             except HTTPError as error:
+                error.close()
                 if error.code in (401, 403):
                     raise InputError(
                         f"{self.url} refuses the key ({error.code}): give one that it knows in the environment as {KEY}"
