@@ -309,7 +309,7 @@ def test_without_the_data_of_the_run_findings_are_left_out_and_it_is_said(made, 
         found = miscal.monitor(tmp_path / "run", tmp_path / "new.parquet")
     finally:
         (made.parent / "away.parquet").rename(data)
-    assert {one.kind for one in found.questions} == {"finding", "gain", "level", "threshold"}
+    assert {one.kind for one in found.questions} == {"finding", "gain", "level"}
     assert sum(one.error for one in found.questions) == pytest.approx(found.alpha)
 
 

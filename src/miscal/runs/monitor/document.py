@@ -246,7 +246,7 @@ def _action(found: Monitoring) -> str:
     if promises:
         [name] = brief_names([promises[0].phrase or ""], LONGEST_NAME)
         more = f" ({_count(len(promises) - 1, 'group')} more)" if len(promises) > 1 else ""
-        return f"Let it decide nothing alone where {name}{more}: more of that is wrong than was accepted."
+        return f"Let it decide nothing alone where {name}{more}: there are more errors than were accepted."
     if broken:
         where = f"{broken} of {_count(len(parts), 'part')}"
         return f"Correct anew where it does not hold ({where}): run miscal discover again."
@@ -295,7 +295,7 @@ GLOSSARY = {
     "Allowed": "The tolerance to either side of what the correction says: two points, unless `--tolerance` says "
     "otherwise. Of the log loss, no more than without the correction.",
     "Decided alone": "What the run promised of all rows that it decides, and of those of each finding: it holds where "
-    "the share of wrong ones lies below the accepted error with its whole interval.",
+    "the share of errors lies below the accepted one with its whole interval.",
     "Alarm": "It is raised where the correction, or what it decides alone, does not hold for all rows, and stays: "
     "the rows that raised it are still there. It ends with a new run and its monitor.",
 }
@@ -424,7 +424,7 @@ def _gain(one: QuestionNumbers) -> str:
 def _wrong(one: QuestionNumbers) -> str:
     value, ends = one.rows.value.value, one.rows.value.interval
     between = "" if ends is None else f" ({bounds(tuple(min(max(end, 0.0), 1.0) for end in ends), 'percent')})"
-    return "none decided" if value is None else f"{percent(value, 1)} wrong{between}"
+    return "none decided" if value is None else f"{percent(value, 1)} errors{between}"
 
 
 def _alone(one: QuestionNumbers) -> str:
