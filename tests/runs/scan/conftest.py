@@ -1,0 +1,10 @@
+"""The rows that scans are tried on."""
+
+import pytest
+
+from .late import table
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return table()
