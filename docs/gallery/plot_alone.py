@@ -34,7 +34,7 @@ decided = found.decide(rows.filter(new), max_error=0.2)
 print(decided.select("corrected", "decide", "decision").head())
 
 # %%
-# What came of it.
+# How often the decided flights were late after all.
 
 late = rows.filter(new)["delayed"].to_numpy() == 1
 alone = decided["decide"].to_numpy()

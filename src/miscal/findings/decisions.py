@@ -1,8 +1,8 @@
 """Say what acting at a threshold leads to: what was promised of the rows that are acted on, and what was observed.
 
-A promise is the mean confidence of some rows. Beside it stands how many of them came true, with the interval of Clopper
-and Pearson (1934; of rows that hang together or count unequally, as of fewer), which holds at every number of rows
-whatever their confidences (Hoeffding, 1956), and what acting is worth.
+A promise is the mean confidence of some rows. It is set beside the share of them that came true, with the interval of
+Clopper and Pearson (1934). That interval holds at every number of rows, whatever their confidences (Hoeffding, 1956);
+rows that hang together or count unequally are taken as fewer. What acting is worth is the net benefit.
 """
 
 from __future__ import annotations
