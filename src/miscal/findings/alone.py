@@ -155,13 +155,14 @@ def decided_alone(
         risks, by_raw = (
             SelectiveRisk(some.take(those)) if those.any() else None for some, those in ((own, able), (raw, raw_able))
         )
+        own_share, raw_share = average(able, rows.weight), average(raw_able, rows.weight)
         promises = [
-            _alone(error, side, own, able, risks, _by_itself(by_raw, error, side, raw, raw_able), groups)
+            _alone(error, side, own, able, risks, _by_itself(by_raw, error, side, raw_share), groups)
             for error in dict.fromkeys(max_errors)
         ]
         found += promises
-        by_corrected = _curve(risks, side, average(able, rows.weight), [one.threshold for one in promises])
-        by_itself = _curve(by_raw, side, average(raw_able, rows.weight), [one.raw.threshold for one in promises])
+        by_corrected = _curve(risks, side, own_share, [one.threshold for one in promises])
+        by_itself = _curve(by_raw, side, raw_share, [one.raw.threshold for one in promises])
         curves.append(RiskCurves(decision=side, raw=by_itself, corrected=by_corrected))
     return tuple(sorted(found, key=lambda one: (one.max_error, sides.index(one.decision)))), tuple(curves)
 
@@ -179,14 +180,12 @@ def _towards(rows: LabelledRows, side: str) -> tuple[LabelledRows, Mask]:
     return turned, turned.confidence > 0.5
 
 
-def _by_itself(
-    risks: SelectiveRisk | None, max_error: float, side: str, rows: LabelledRows, able: Mask
-) -> OwnThreshold:
+def _by_itself(risks: SelectiveRisk | None, max_error: float, side: str, able: float) -> OwnThreshold:
+    """Say what the confidence as it was given allows; `able`: share of rows that are ranked at all."""
     promised = None if risks is None else risks.promised(max_error)
     if promised is None:
         return OwnThreshold(threshold=None, share=0.0)
-    inside = able & decided(rows.confidence, promised.value)
-    return OwnThreshold(threshold=_written(promised.value, side), share=average(inside, rows.weight))
+    return OwnThreshold(threshold=_written(promised.value, side), share=min(1.0, able * promised.share))
 
 
 def _curve(risks: SelectiveRisk | None, side: str, able: float, promised: Sequence[float | None]) -> RiskCurve | None:

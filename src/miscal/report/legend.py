@@ -11,9 +11,8 @@ from miscal.base.vocabulary import Vocabulary
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.report.formatting import brief_points
 
-#: Regimes by their name in the summary, and the slices that are shown, in the order of the page.
+#: Regimes by their name in the summary, in the order of the page.
 REGIMES = ("over", "under", "good")
-SLICES = ("all", *REGIMES)
 ALL_ROWS = "All rows"
 #: The fields that the map is coloured by, by their columns.
 FIELD_NAMES = {"hidden": "Hidden field", "delta": "Field (visible + hidden)", "visible": "Visible field"}

@@ -286,6 +286,7 @@ def beside(
     sides = sides_of(a, b, matched)
     named = groups.candidates(sides)
     numbers = groups.CandidateMeans(sides, named)
+    accepted = accepted_error(a.run.summary, b.run.summary)
     return {
         "a": a.name,
         "b": b.name,
@@ -296,8 +297,8 @@ def beside(
         "n_b": len(sides.b),
         "left_out_a": len(a) - len(sides.a),
         "left_out_b": len(b) - len(sides.b),
-        "measures": judged(_measures(sides, seed, whole or {}), a.run.summary.kind),
-        "accepted_error": accepted_error(a.run.summary, b.run.summary),
+        "measures": judged(_measures(sides, seed, whole or {}, accepted), a.run.summary.kind),
+        "accepted_error": accepted,
         "step": estimates.nearer_mean(sides, SPARE)[1],
         "curves": CurveSides(a=reliability(sides.a.labelled()), b=reliability(sides.b.labelled())),
         "fields": _fields(sides, seed) if sides.paired else None,
@@ -328,7 +329,7 @@ def judged(measures: Mapping[str, MeasurePair], kind: str) -> dict[str, MeasureP
     return found
 
 
-def _measures(sides: Sides, seed: int, whole: Mapping[str, Global]) -> dict[str, MeasurePair]:
+def _measures(sides: Sides, seed: int, whole: Mapping[str, Global], accepted: float | None) -> dict[str, MeasurePair]:
     """Measure both sides; `whole` has the numbers of all rows of each run, where these are known."""
     each = (sides.a, sides.b)
     one, two = (_numbers(side, seed, whole) for side in each)
@@ -357,7 +358,7 @@ def _measures(sides: Sides, seed: int, whole: Mapping[str, Global]) -> dict[str,
     p_value = None if error.difference.value is None else estimates.nearer_mean(sides, SPARE)[0]
     mean = mean.model_copy(update={"difference": mean.difference.model_copy(update={"p_value": p_value})})
     found = {"calibration_error": error, "residual": mean, "smece": smece, **means, "corrected_log_loss": corrected}
-    if (accepted := accepted_error(*(side.rows.run.summary for side in each))) is not None:
+    if accepted is not None:
         found["alone"] = _of_rows(sides, *(_decided_alone(side, accepted) for side in each))
     return found
 
