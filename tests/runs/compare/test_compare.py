@@ -17,11 +17,10 @@ from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.run import RunContent
 from miscal.findings.conditions.column_kinds import Value
 from miscal.findings.ledger.scan import cut_into_strata
-from miscal.runs.compare.compared_rows import Match, RunRows, Side, Sides, match_rows, sides_of
-from miscal.runs.compare.comparison import LOWER_IS_BETTER, SPARE, RunComparison, _of_rows, beside, judged
+from miscal.runs.compare.compared_rows import RunRows, Sides, match_rows
+from miscal.runs.compare.comparison import LOWER_IS_BETTER, SPARE, RunComparison, beside, judged, of_rows
 from miscal.runs.compare.document import MeasurePair
-from miscal.runs.compare.estimates import nearer_mean, recalibration_saving
-from miscal.runs.compare.groups import CandidateMeans, candidates, differing
+from miscal.runs.compare.estimates import Candidates, nearer_mean, recalibration_saving
 
 pytestmark = pytest.mark.whole
 
@@ -198,7 +197,7 @@ def test_rows_of_one_file_are_matched_by_their_numbers():
     few = rows_of("few", one.correct, one.confidence, one.X, one.columns["kind"], order=np.arange(100, 300))
     found = match_rows(one, few)
     assert found.by == "row numbers of the same data"
-    assert one.row[found.a].tolist() == few.row[found.b].tolist() == list(range(100, 300))
+    assert found.a.row.tolist() == found.b.row.tolist() == list(range(100, 300))
 
 
 def test_rows_of_a_group_count_as_one():
@@ -226,9 +225,7 @@ def test_where_nothing_differs_nothing_is_named(paired):
     draws = 200
     for seed in range(draws):
         one, two = world(seed, n=1_000) if paired else (world(seed, n=1_000)[0], world(seed + draws, n=1_000)[1])
-        sides = sides_of(one, two, match_rows(one, two))
-        numbers = CandidateMeans(sides, candidates(sides))
-        named += bool(differing(numbers))
+        named += bool(Candidates(match_rows(one, two)).differing())
     # 5 % of 200 and three standard errors
     assert named <= 19
 
@@ -242,17 +239,15 @@ def sides_of_world(seed, n, wrong_a, wrong_b, paired):
     first = rng.random(n)
     second = np.where(rng.random(n) < 0.5, first, rng.random(n)) if paired else rng.random(n)
     f, g = wrong_a(rate), wrong_b(other)
-    sides = [
-        Side(plain_rows((u < p).astype(float), c), np.arange(n), np.arange(n))
-        for u, p, c in ((first, rate, f), (second, other, g))
-    ]
+    sides = [plain_rows((u < p).astype(float), c) for u, p, c in ((first, rate, f), (second, other, g))]
     truth = np.mean((f - rate) ** 2) - np.mean((g - other) ** 2)
-    return Sides(*sides, object() if paired else None), truth
+    return Sides(*sides, "number" if paired else None), truth
 
 
-def plain_rows(correct, confidence):
-    X = np.arange(len(correct), dtype=np.float32)[:, None]
-    return SimpleNamespace(correct=correct, confidence=confidence, residual=correct - confidence, X=X, group=None)
+def plain_rows(correct, confidence, copies=1):
+    at = np.arange(len(correct))
+    rows = rows_of("rows", correct, confidence, np.zeros((len(at), 2)), at)
+    return replace(rows, X=(at // copies)[:, None], unit=at)
 
 
 SHAPES = {
@@ -281,7 +276,7 @@ def test_the_interval_of_the_calibration_error_covers(a, b, paired, n):
 
 
 def calibration_error_of(sides):
-    return _of_rows(sides, *(recalibration_saving(side, 0) for side in (sides.a, sides.b)))
+    return of_rows(sides, *(recalibration_saving(side, 0) for side in (sides.a, sides.b)))
 
 
 def test_the_calibration_error_of_a_run_is_what_recalibration_saves():
@@ -297,11 +292,8 @@ def test_copies_of_a_row_teach_nothing_about_each_other():
     n, copies = 300, 6
     f = np.repeat(rng.uniform(0.3, 0.9, n), copies)
     y = np.repeat((rng.random(n) < f[::copies]).astype(float), copies)
-    at = np.arange(n * copies)
-    alone = plain_rows(y, f)
-    equal = SimpleNamespace(**vars(alone) | {"X": alone.X // copies})
     # each confidence occurs with one outcome only, so copies in other folds would tell it
-    leaking, honest = (recalibration_saving(Side(rows, at, at), 0).mean() for rows in (alone, equal))
+    leaking, honest = (recalibration_saving(plain_rows(y, f, many), 0).mean() for many in (1, copies))
     assert leaking > 0.05
     assert abs(honest) < 0.02
 
@@ -386,8 +378,7 @@ def sides_of_means(rng, n, *, off_a=0.0, off_b=0.0):
     rate = rng.uniform(0.2, 0.8, n)
     y = (rng.random(n) < rate).astype(float)
     rows = (plain_rows(y, np.clip(rate + rng.normal(0, 0.03, n) + off, 0, 1)) for off in (off_a, off_b))
-    at = np.arange(n)
-    return Sides(*(Side(one, at, at) for one in rows), Match(at, at, "", at, 0, 1.0))
+    return Sides(*rows, "number")
 
 
 @pytest.mark.slow

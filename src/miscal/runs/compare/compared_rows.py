@@ -33,6 +33,7 @@ AGREEING = 0.5
 STRANGE = 0.5
 """Share of the contradictions of a random matching above which rows of events are not the same. A few outcomes may have
 been mended from one run to the next."""
+_NUMBERS = "row numbers of the same data"
 _BY_VALUES = ("equal texts", "equal inputs")
 
 ROW_ID, ID, TEXT = "row_id", "id", "text"
@@ -44,7 +45,7 @@ _STRATA = 34
 
 @dataclass(frozen=True, eq=False)
 class RunRows:
-    """The rows of a run, with what the run says of them.
+    """The rows of a run, or some of them, with what the run says of them.
 
     Attributes
     ----------
@@ -67,9 +68,15 @@ class RunRows:
     hidden : float64 array of shape (n,)
         y - E[y | f], E[y | f] learned from other folds.
     stratum : int64 array of shape (n,)
-        Strata of near-equal confidence.
+        Strata of near-equal confidence; of some rows numbered from 0 without gaps.
     weight : float64 array of shape (n,), or None
         How much each row counts; None: all count alike.
+    unit : int64 array of shape (n,), or None
+        Of some rows: those with one number count as one in every interval.
+    whole : RunRows, or None
+        Of some rows: all of the run.
+    at : int64 array of shape (n,), or None
+        Of some rows: their places among all.
     """
 
     name: str
@@ -79,27 +86,105 @@ class RunRows:
     text: tuple[str, ...] | None
     columns: dict[str, np.ndarray]
     group: np.ndarray | None
-    correct: np.ndarray
-    confidence: np.ndarray
-    delta: np.ndarray
-    field: np.ndarray
-    corrected: np.ndarray
-    hidden: np.ndarray
+    correct: Floats
+    confidence: Floats
+    delta: Floats
+    field: Floats
+    corrected: Floats
+    hidden: Floats
     stratum: np.ndarray
-    weight: np.ndarray | None = None
+    weight: Floats | None = None
+    unit: np.ndarray | None = None
+    whole: RunRows | None = None
+    at: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.row)
 
     @property
-    def residual(self) -> np.ndarray:
+    def residual(self) -> Floats:
         """The residual y - f."""
         return self.correct - self.confidence
 
+    def labelled(self) -> LabelledRows:
+        """Return outcomes and confidences, with groups and weights."""
+        return LabelledRows.of(self.correct, self.confidence, group=self.group, weight=self.weight)
+
+    def some(self, at: np.ndarray, unit: np.ndarray, weight: Floats | None) -> RunRows:
+        """Take rows by their places, with units and weights of their own."""
+        names = ("X", "row", "group", "correct", "confidence", "delta", "field", "corrected", "hidden")
+        return replace(
+            self,
+            **{name: take_rows(getattr(self, name), at) for name in names},
+            text=None if self.text is None else tuple(self.text[i] for i in at),
+            columns={name: values[at] for name, values in self.columns.items()},
+            stratum=np.unique(self.stratum[at], return_inverse=True)[1],
+            weight=weight,
+            unit=unit,
+            whole=self,
+            at=at,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """The rows of two runs that are compared.
+
+    Where `by` says how they were matched, row i of `a` and row i of `b` belong together, and rows of a named group, or
+    with the same id, are one unit; else these are all rows of both. `differing` matched rows have another outcome in
+    `b`, where rows of equal keys are counted together; `by_chance` is how many would have if rows were matched at
+    random.
+    """
+
+    a: RunRows
+    b: RunRows
+    by: str | None = None
+    differing: int = 0
+    by_chance: float = 0.0
+
     @property
-    def source(self) -> dict[str, Any]:
-        """The source of the rows, as the run noted it."""
-        return self.run.source
+    def paired(self) -> bool:
+        """Whether the rows are the same."""
+        return self.by is not None
+
+    @property
+    def of_strangers(self) -> bool:
+        """Whether outcomes differ so often that these are other rows: more than half as often as by chance."""
+        return self.differing > STRANGE * self.by_chance
+
+    @property
+    def same_answers(self) -> bool:
+        """Whether confidences and outcomes are equal row by row."""
+        return self.paired and bool(
+            np.array_equal(self.a.correct, self.b.correct) and np.array_equal(self.a.confidence, self.b.confidence)
+        )
+
+    def columns(self) -> tuple[dict[str, np.ndarray], list[str]]:
+        """Return the columns that name groups of both sides, and those that cannot.
+
+        Of matched rows, a column that differs between the runs says something of the runs, not of the rows; (n,) values
+        each. Of two sets, a column must be in both; values of `a`, then of `b`.
+        """
+        one, two = self.a.columns, self.b.columns
+        if not self.paired:
+            shared = [name for name in one if name in two and one[name].dtype.kind == two[name].dtype.kind]
+            others = [name for name in (one | two) if name not in shared]
+            return {name: np.concatenate([one[name], two[name]]) for name in shared}, others
+        # what is missing is not equal to itself
+        same = {k: (one[k] == two[k]) | ((one[k] != one[k]) & (two[k] != two[k])) for k in one if k in two}
+        differing = [name for name, equal in same.items() if not np.all(equal)]
+        alone = {name: values for name, values in two.items() if name not in one}
+        return {name: values for name, values in (one | alone).items() if name not in differing}, differing
+
+    def text(self) -> tuple[str, ...] | None:
+        """Return the texts whose terms name groups: of two sets, those of `a`, then of `b`.
+
+        None where either run has no texts, or keeps them to itself.
+        """
+        one, two = self.a.text, self.b.text
+        if one is None or two is None:
+            return None
+        return one if self.paired else (*one, *two)
 
 
 def read_rows(run: RunContent, name: str) -> RunRows:
@@ -144,34 +229,14 @@ def read_rows(run: RunContent, name: str) -> RunRows:
 # --- matching -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Match:
-    """Rows of two runs that belong together: their places in each run, and how they were matched, in words.
-
-    Pairs of rows with one number in `unit` count as one: rows of a named group, or with the same id. `differing` rows
-    have another outcome in `b`, where rows of equal keys are counted together; `by_chance` is how many would have if
-    rows were matched at random.
-    """
-
-    a: np.ndarray
-    b: np.ndarray
-    by: str
-    unit: np.ndarray
-    differing: int
-    by_chance: float
-
-    @property
-    def of_strangers(self) -> bool:
-        """Whether outcomes differ so often that these are other rows: more than half as often as by chance."""
-        return self.differing > STRANGE * self.by_chance
-
-
-def match_rows(a: RunRows, b: RunRows, column: str | None = None) -> Match | None:
-    """Find the rows that two runs share; None where next to nothing matches, so that they are of two sets.
+def match_rows(a: RunRows, b: RunRows, column: str | None = None) -> Sides:
+    """Find the rows that two runs share; all rows of both where next to nothing matches, so that they are of two sets.
 
     Rows with equal values of `column` are the same. Without it: equal row numbers of one file, equal values
     of `row_id` or `id`, equal texts or equal inputs, the first of these that matches a tenth of the smaller run's rows.
+    Rows count by their weights where both runs have weights; matched rows by those of the first.
     """
+    weighed = a.weight is not None and b.weight is not None
     if column is not None:
         found = _joined(_values(a, column), _values(b, column), f"the column {column!r}", a, b)
         if found is None:
@@ -182,31 +247,36 @@ def match_rows(a: RunRows, b: RunRows, column: str | None = None) -> Match | Non
             )
         return found
     least = LEAST * min(len(a), len(b))
-    ways = ((_joined(*keys, a, b), keys[2]) for keys in _ways(a, b))
-    # rows of equal inputs that differ in what happened are rows of two sets
-    usable = (
-        found
-        for found, by in ways
-        if found is not None and not (by in _BY_VALUES and a.run.summary.kind != ANSWER and found.of_strangers)
+    for keys, by in _ways(a, b):
+        found = _joined(*keys, by, a, b)
+        if found is None or len(found.a) < least or (by not in _BY_VALUES and by != _NUMBERS and not _alike(found)):
+            continue
+        # rows of equal inputs that differ in what happened are rows of two sets
+        if not (by in _BY_VALUES and a.run.summary.kind != ANSWER and found.of_strangers):
+            return found
+    units = (
+        np.arange(len(one)) if one.group is None else np.unique(one.group.astype(str), return_inverse=True)[1]
+        for one in (a, b)
     )
-    return next((found for found in usable if len(found.a) >= least), None)
+    sides = (
+        one.some(np.arange(len(one)), unit, one.weight if weighed else None)
+        for one, unit in zip((a, b), units, strict=True)
+    )
+    return Sides(*sides)
 
 
-def _ways(a: RunRows, b: RunRows) -> Iterator[tuple[Any, Any, str]]:
+def _ways(a: RunRows, b: RunRows) -> Iterator[tuple[tuple[Any, Any], str]]:
     """Yield keys of both runs' rows, equal where two rows are the same, and what they are; the surest come first."""
     if a.run.same_data(b.run):
-        yield a.row, b.row, "row numbers of the same data"
+        yield (a.row, b.row), _NUMBERS
     for name in (ROW_ID, ID):
         if has_column(a, name) and has_column(b, name):
-            keys = _values(a, name), _values(b, name), f"the column {name!r}"
-            found = _joined(*keys, a, b)
-            if found is not None and _alike(a, b, found):
-                yield keys
+            yield (_values(a, name), _values(b, name)), f"the column {name!r}"
     if a.text is not None and b.text is not None:
-        yield a.text, b.text, _BY_VALUES[0]
-    if a.X.shape[1] == b.X.shape[1] and kind_of(a.source) == kind_of(b.source) != TEXT:
+        yield (a.text, b.text), _BY_VALUES[0]
+    if a.X.shape[1] == b.X.shape[1] and kind_of(a.run.source) == kind_of(b.run.source) != TEXT:
         number = row_groups(np.concatenate([a.X, b.X]))
-        yield number[: len(a)], number[len(a) :], _BY_VALUES[1]
+        yield (number[: len(a)], number[len(a) :]), _BY_VALUES[1]
 
 
 def kind_of(source: dict[str, Any]) -> Any:
@@ -236,38 +306,38 @@ def _values(rows: RunRows, column: str) -> pl.Series:
     return pl.Series([None if value is None else str(value) for value in values.to_list()], dtype=pl.String)
 
 
-def _joined(left: Any, right: Any, by: str, a: RunRows, b: RunRows) -> Match | None:
+def _joined(left: Any, right: Any, by: str, a: RunRows, b: RunRows) -> Sides | None:
     """Pair rows of equal keys: the first of each with the first, the second with the second."""
-    sides = [_keyed(left, "a"), _keyed(right, "b")]
-    both = sides[0].join(sides[1], on=("key", "count"), how="inner").sort("a")
+    numbered = (
+        pl.DataFrame({"key": pl.Series(keys), name: np.arange(len(keys))})
+        .filter(pl.col("key").is_not_null())
+        .with_columns(pl.int_range(pl.len()).over("key").alias("count"))
+        for name, keys in (("a", left), ("b", right))
+    )
+    both = next(numbered).join(next(numbered), on=("key", "count"), how="inner").sort("a")
     if len(both) == 0:
         return None
     at_a, at_b = both["a"].to_numpy(), both["b"].to_numpy()
     grouped = next((one.group[at] for one, at in ((a, at_a), (b, at_b)) if one.group is not None), None)
-    unit = both["key"].to_list() if grouped is None else [str(value) for value in grouped]
+    names = both["key"].to_list() if grouped is None else [str(value) for value in grouped]
+    unit = np.unique(np.array(names), return_inverse=True)[1]
     one, two = a.correct[at_a], b.correct[at_b]
     apart = both.select("key", apart=pl.Series(one - two)).group_by("key").agg(pl.col("apart").sum().abs())["apart"]
     by_chance = len(both) * (one.mean() * (1 - two.mean()) + two.mean() * (1 - one.mean()))
-    return Match(at_a, at_b, by, np.unique(np.array(unit), return_inverse=True)[1], round(apart.sum()), by_chance)
+    weight = a.weight[at_a] if a.weight is not None and b.weight is not None else None
+    return Sides(a.some(at_a, unit, weight), b.some(at_b, unit, weight), by, round(apart.sum()), by_chance)
 
 
-def _keyed(keys: Any, name: str) -> pl.DataFrame:
-    frame = pl.DataFrame({"key": pl.Series(keys), name: np.arange(len(keys))})
-    return frame.filter(pl.col("key").is_not_null()).with_columns(pl.int_range(pl.len()).over("key").alias("count"))
-
-
-def _alike(a: RunRows, b: RunRows, match: Match) -> bool:
+def _alike(found: Sides) -> bool:
     """Whether rows of equal id are the same question: counting numbers as ids say nothing about that."""
-    shares = []
+    a, b, shares = found.a, found.b, [0.0]
     if a.text is not None and b.text is not None:
-        shares.append(np.mean([a.text[i] == b.text[j] for i, j in zip(match.a, match.b, strict=True)]))
+        shares.append(np.mean([one == two for one, two in zip(a.text, b.text, strict=True)]))
     if a.X.shape[1] == b.X.shape[1]:
-        shares.append(np.mean((a.X[match.a] == b.X[match.b]).all(1)))
-    shares += [
-        np.mean([x == y for x, y in zip(a.columns[name][match.a], b.columns[name][match.b], strict=True)])
-        for name in a.columns.keys() & b.columns.keys()
-    ]
-    return max(shares, default=0.0) >= AGREEING
+        shares.append(np.mean((a.X == b.X).all(1)))
+    shared = ((a.columns[name], b.columns[name]) for name in a.columns.keys() & b.columns.keys())
+    shares += [np.mean([x == y for x, y in zip(*pair, strict=True)]) for pair in shared]
+    return max(shares) >= AGREEING
 
 
 def names_of(runs: list[RunContent]) -> list[str]:
@@ -290,133 +360,3 @@ def names_of(runs: list[RunContent]) -> list[str]:
         if len(set(names)) == len(names):
             return names
     raise InputError("the same run was given twice; give runs to compare with each other")
-
-
-# --- side by side -------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Side:
-    """One run's values of the rows compared; arrays of shape (n,), as in :class:`RunRows`.
-
-    Rows with one `unit` count as one in every interval; `at` is the place of each row in its run. `weight` says how
-    much each row counts; None: all count alike.
-    """
-
-    rows: RunRows
-    at: np.ndarray
-    unit: np.ndarray
-    weight: Floats | None = None
-
-    def __len__(self) -> int:
-        return len(self.at)
-
-    @property
-    def correct(self) -> Floats:
-        """Outcomes, 0 or 1."""
-        return self.rows.correct[self.at]
-
-    @property
-    def confidence(self) -> Floats:
-        """Confidences, in [0, 1]."""
-        return self.rows.confidence[self.at]
-
-    def labelled(self) -> LabelledRows:
-        """Return outcomes and confidences, with groups and weights."""
-        group = take_rows(self.rows.group, self.at)
-        return LabelledRows.of(self.correct, self.confidence, group=group, weight=self.weight)
-
-    @property
-    def residual(self) -> Floats:
-        """Outcomes minus confidences."""
-        return self.rows.residual[self.at]
-
-    @property
-    def hidden(self) -> Floats:
-        """Outcomes minus those expected at their confidences."""
-        return self.rows.hidden[self.at]
-
-    @property
-    def corrected(self) -> Floats:
-        """Corrected confidences, of fits without the row."""
-        return self.rows.corrected[self.at]
-
-    @property
-    def stratum(self) -> np.ndarray:
-        """Strata of near-equal confidence, numbered from 0 without gaps."""
-        return np.unique(self.rows.stratum[self.at], return_inverse=True)[1]
-
-
-@dataclass(frozen=True, eq=False)
-class Sides:
-    """Two runs beside each other; where `match` is given, row i of `a` and row i of `b` belong together."""
-
-    a: Side
-    b: Side
-    match: Match | None
-
-    @property
-    def paired(self) -> bool:
-        """Whether the rows are the same."""
-        return self.match is not None
-
-    @property
-    def same_answers(self) -> bool:
-        """Whether confidences and outcomes are equal row by row."""
-        return self.paired and bool(
-            np.array_equal(self.a.correct, self.b.correct) and np.array_equal(self.a.confidence, self.b.confidence)
-        )
-
-    def columns(self) -> tuple[dict[str, np.ndarray], list[str]]:
-        """Return the columns that name groups of both sides, and those that cannot.
-
-        Of matched rows, a column that differs between the runs says something of the runs, not of the rows; (n,) values
-        each. Of two sets, a column must be in both; values of `a`, then of `b`.
-        """
-        one, two = self.a.rows.columns, self.b.rows.columns
-        if self.match is None:
-            shared = [name for name in one if name in two and one[name].dtype.kind == two[name].dtype.kind]
-            others = [name for name in (one | two) if name not in shared]
-            return {name: np.concatenate([one[name], two[name]]) for name in shared}, others
-        known: dict[str, np.ndarray] = {}
-        for side in (self.a, self.b):
-            for name, values in side.rows.columns.items():
-                known.setdefault(name, values[side.at])
-        differing = [name for name in one if name in two and not _equal(one[name][self.a.at], two[name][self.b.at])]
-        return {name: values for name, values in known.items() if name not in differing}, differing
-
-    def text(self) -> tuple[str, ...] | None:
-        """Return the texts whose terms name groups: of two sets, those of `a`, then of `b`.
-
-        None where either run has no texts, or keeps them to itself.
-        """
-        one, two = self.a.rows.text, self.b.rows.text
-        if one is None or two is None:
-            return None
-        return (*one, *two) if self.match is None else tuple(one[i] for i in self.a.at)
-
-
-def sides_of(a: RunRows, b: RunRows, match: Match | None) -> Sides:
-    """Take the rows to compare: those matched, or all of both runs.
-
-    Rows count by their weights where both runs have weights; matched rows by those of the first.
-    """
-    weighed = a.weight is not None and b.weight is not None
-    if match is not None:
-        weight = a.weight[match.a] if weighed else None
-        first, second = (Side(one, at, match.unit, weight) for one, at in ((a, match.a), (b, match.b)))
-        return Sides(first, second, match)
-    first, second = (Side(one, np.arange(len(one)), _units(one), one.weight if weighed else None) for one in (a, b))
-    return Sides(first, second, None)
-
-
-def _units(rows: RunRows) -> np.ndarray:
-    if rows.group is None:
-        return np.arange(len(rows))
-    return np.unique(rows.group.astype(str), return_inverse=True)[1]
-
-
-def _equal(one: np.ndarray, two: np.ndarray) -> bool:
-    same = one == two
-    # what is missing is not equal to itself
-    return bool(np.all(same | ((one != one) & (two != two))))

@@ -17,7 +17,6 @@ from miscal.base.shown import ShowsItself
 from miscal.base.signatures import checked_call
 from miscal.base.threads import one_thread
 from miscal.base.vocabulary import ANSWER, vocabulary
-from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.scores import log_losses, squared_errors
 from miscal.discovery.measurements import global_numbers, reliability
 from miscal.discovery.run import RunContent, read_run
@@ -28,15 +27,9 @@ from miscal.findings.alone import decisions_of, error_key, thresholds_of
 from miscal.findings.residuals import holm
 from miscal.report.alone import alone_at
 from miscal.report.sheet import Sheet
-from miscal.runs.compare import estimates, groups
-from miscal.runs.compare.compared_rows import RunRows, Side, Sides, match_rows, names_of, read_rows, sides_of
-from miscal.runs.compare.document import (
-    ComparedRuns,
-    CurveSides,
-    FieldAgreement,
-    MeasurePair,
-    RunNumbers,
-)
+from miscal.runs.compare import estimates
+from miscal.runs.compare.compared_rows import RunRows, Sides, match_rows, names_of, read_rows
+from miscal.runs.compare.document import ComparedRuns, CurveSides, FieldAgreement, MeasurePair, RunNumbers
 from miscal.runs.compare.estimates import Floats
 from miscal.runs.compare.sheet import answer_of, sheet_of
 
@@ -257,16 +250,15 @@ def _read(folder: Path) -> RunContent:
 
 def _run_numbers(rows: RunRows, seed: int) -> RunNumbers:
     summary = rows.run.summary
-    labelled = LabelledRows.of(rows.correct, rows.confidence, group=rows.group, weight=rows.weight)
     return RunNumbers(
         name=rows.name,
         path=None if rows.run.path is None else clean_text(str(rows.run.path)),
         data=summary.data.path,
-        where=rows.source.get("where"),
+        where=rows.run.source.get("where"),
         method=summary.method,
         evidence=summary.evidence,
         n=len(rows),
-        global_=global_numbers(labelled, seed=seed),
+        global_=global_numbers(rows.labelled(), seed=seed),
         certificate=summary.certificate,
         findings=len(summary.findings),
     )
@@ -276,22 +268,20 @@ def beside(
     a: RunRows, b: RunRows, *, match: str | None, seed: int, whole: Mapping[str, Global] | None = None
 ) -> dict[str, Any]:
     """Compare the rows of two runs, as a comparison holds it; `whole` has the numbers of all rows of runs, if known."""
-    matched = match_rows(a, b, match)
-    if matched is not None and a.run.summary.kind != ANSWER and matched.of_strangers:
+    sides = match_rows(a, b, match)
+    if sides.paired and a.run.summary.kind != ANSWER and sides.of_strangers:
         raise InputError(
-            f"runs {a.name} and {b.name} have other outcomes in {matched.differing:,} of the {len(matched.a):,} rows "
-            f"that were matched by {matched.by}, so these are not the same rows: name a column that tells rows apart "
+            f"runs {a.name} and {b.name} have other outcomes in {sides.differing:,} of the {len(sides.a):,} rows "
+            f"that were matched by {sides.by}, so these are not the same rows: name a column that tells rows apart "
             f"with {argument('match', takes='COL')}, or correct the outcomes"
         )
-    sides = sides_of(a, b, matched)
-    named = groups.candidates(sides)
-    numbers = groups.CandidateMeans(sides, named)
+    named = estimates.Candidates(sides)
     accepted = accepted_error(a.run.summary, b.run.summary)
     return {
         "a": a.name,
         "b": b.name,
         "same_rows": sides.paired,
-        "matched_by": matched.by if matched else "no rows in common: the two runs are compared as two sets",
+        "matched_by": sides.by or "no rows in common: the two runs are compared as two sets",
         "same_answers": sides.same_answers,
         "n_a": len(sides.a),
         "n_b": len(sides.b),
@@ -303,8 +293,8 @@ def beside(
         "curves": CurveSides(a=reliability(sides.a.labelled()), b=reliability(sides.b.labelled())),
         "fields": _fields(sides, seed) if sides.paired else None,
         "candidates": len(named),
-        "differences": groups.differing(numbers),
-        "groups": groups.side_by_side(numbers),
+        "differences": named.differing(),
+        "groups": named.side_by_side(),
         "not_found": named.not_found,
         "notes": _notes(sides),
     }
@@ -331,36 +321,45 @@ def judged(measures: Mapping[str, MeasurePair], kind: str) -> dict[str, MeasureP
 
 def _measures(sides: Sides, seed: int, whole: Mapping[str, Global], accepted: float | None) -> dict[str, MeasurePair]:
     """Measure both sides; `whole` has the numbers of all rows of each run, where these are known."""
-    each = (sides.a, sides.b)
-    one, two = (_numbers(side, seed, whole) for side in each)
-    rows = {
+    each, known = (sides.a, sides.b), []
+    for side in each:
+        every = len(side) == len(side.whole) and side.weight is side.whole.weight and side.name in whole
+        known.append(whole[side.name] if every else global_numbers(side.labelled(), seed=seed))
+    one, two = known
+    found = {
+        "calibration_error": of_rows(sides, *(estimates.recalibration_saving(side, seed) for side in each)),
+        "residual": of_rows(sides, *(side.residual for side in each)),
+        # smECE is biased upwards by as much as noise adds to each run, so their difference has no interval of its own
+        "smece": MeasurePair(
+            a=Measure(value=one.smece.value, interval=one.smece.interval),
+            b=Measure(value=two.smece.value, interval=two.smece.interval),
+            difference=MeasureAgainstNull(value=number(one.smece.value - two.smece.value)),
+        ),
+    }
+    # where rows are too few for the error, Student's tests of means are not to be trusted either
+    few = found["calibration_error"].difference.value is None
+    mean = found["residual"]
+    tested = mean.difference.model_copy(update={"p_value": None if few else estimates.nearer_mean(sides, SPARE)[0]})
+    found["residual"] = mean.model_copy(update={"difference": tested})
+    means = {
         "accuracy": [side.correct for side in each],
         "confidence": [side.confidence for side in each],
         "brier": [squared_errors(side.correct, side.confidence) for side in each],
         "log_loss": [log_losses(side.correct, side.confidence) for side in each],
     }
-    means = {
-        name: MeasurePair(
-            a=getattr(one, name), b=getattr(two, name), difference=estimates.mean_difference(sides, *values).tested(0)
-        )
-        for name, values in rows.items()
-    }
-    mean = _of_rows(sides, *(side.residual for side in each))
-    error = _of_rows(sides, *(estimates.recalibration_saving(side, seed) for side in each))
-    corrected = _of_rows(sides, *(log_losses(side.correct, side.corrected) for side in each))
-    # smECE is biased upwards by as much as noise adds to each run, so their difference has no interval of its own
-    smece = MeasurePair(
-        a=Measure(value=one.smece.value, interval=one.smece.interval),
-        b=Measure(value=two.smece.value, interval=two.smece.interval),
-        difference=MeasureAgainstNull(value=number(one.smece.value - two.smece.value)),
-    )
-    # where rows are too few for the error, Student's tests of means are not to be trusted either
-    p_value = None if error.difference.value is None else estimates.nearer_mean(sides, SPARE)[0]
-    mean = mean.model_copy(update={"difference": mean.difference.model_copy(update={"p_value": p_value})})
-    found = {"calibration_error": error, "residual": mean, "smece": smece, **means, "corrected_log_loss": corrected}
+    for name, values in means.items():
+        apart = estimates.difference(sides, *values, spare=0.0).tested(0)
+        found[name] = MeasurePair(a=getattr(one, name), b=getattr(two, name), difference=apart)
+    found["corrected_log_loss"] = of_rows(sides, *(log_losses(side.correct, side.corrected) for side in each))
     if accepted is not None:
-        found["alone"] = _of_rows(sides, *(_decided_alone(side, accepted) for side in each))
+        found["alone"] = of_rows(sides, *(_decided_alone(side, accepted) for side in each))
     return found
+
+
+def of_rows(sides: Sides, a: Floats, b: Floats) -> MeasurePair:
+    """Compare the means of values that were learned from other rows."""
+    one, two = (mean.measure(0) for mean in estimates.side_means(sides, a, b, spare=SPARE))
+    return MeasurePair(a=one, b=two, difference=estimates.difference(sides, a, b, spare=SPARE).tested(0))
 
 
 def accepted_error(a: Summary, b: Summary) -> float | None:
@@ -370,39 +369,24 @@ def accepted_error(a: Summary, b: Summary) -> float | None:
     return min(known, default=None)
 
 
-def _decided_alone(side: Side, max_error: float) -> Floats:
+def _decided_alone(side: RunRows, max_error: float) -> Floats:
     """Mark the rows that a run may decide alone, by the threshold that it promises."""
-    run = side.rows.run
-    thresholds = thresholds_of(run.summary.alone)[error_key(max_error)]
-    decision = decisions_of(side.rows.corrected, run.table["supported"].to_numpy(), thresholds)
-    return np.array([one is not None for one in decision[side.at]], dtype=np.float64)
-
-
-def _numbers(side: Side, seed: int, whole: Mapping[str, Global]) -> Global:
-    own = side.rows
-    all_rows = len(side) == len(own) and side.weight is own.weight and own.name in whole
-    return whole[own.name] if all_rows else global_numbers(side.labelled(), seed=seed)
-
-
-def _of_rows(sides: Sides, a: Floats, b: Floats) -> MeasurePair:
-    """Compare the means of values that were learned from other rows."""
-    one, two = (
-        estimates.mean_of(side, values, spare=SPARE).measure(0) for side, values in ((sides.a, a), (sides.b, b))
-    )
-    return MeasurePair(a=one, b=two, difference=estimates.mean_difference(sides, a, b, spare=SPARE).tested(0))
+    thresholds = thresholds_of(side.run.summary.alone)[error_key(max_error)]
+    decision = decisions_of(side.corrected, side.run.table["supported"].to_numpy()[side.at], thresholds)
+    return np.array([one is not None for one in decision], dtype=np.float64)
 
 
 def _fields(sides: Sides, seed: int) -> FieldAgreement:
-    found = {}
-    for name, values in {"delta": "delta", "hidden": "field"}.items():
-        one, two = (getattr(side.rows, values)[side.at] for side in (sides.a, sides.b))
-        found[name] = estimates.correlation_with_interval(one, two, sides.a.unit, seed, sides.a.weight)
-    return FieldAgreement(**found)
+    a, b, of = sides.a, sides.b, (sides.a.unit, seed, sides.a.weight)
+    return FieldAgreement(
+        delta=estimates.correlation_with_interval(a.delta, b.delta, *of),
+        hidden=estimates.correlation_with_interval(a.field, b.field, *of),
+    )
 
 
 def _notes(sides: Sides) -> tuple[str, ...]:
     """Say what about these two runs makes them less alike than they look."""
-    a, b = sides.a.rows, sides.b.rows
+    a, b = sides.a.whole, sides.b.whole
     one, two = a.run.summary, b.run.summary
     notes = []
     if one.method != two.method:
@@ -417,8 +401,8 @@ def _notes(sides: Sides) -> tuple[str, ...]:
         notes.append(
             f"only {which} has weights, so all rows count alike here; the numbers of that run by itself are weighted"
         )
-    if sides.match is not None and one.kind != ANSWER and sides.match.differing:
-        notes.append(f"{sides.match.differing:,} of the rows that both have did not have the same outcome in both")
+    if one.kind != ANSWER and sides.differing:
+        notes.append(f"{sides.differing:,} of the rows that both have did not have the same outcome in both")
     _, differing = sides.columns()
     if differing:
         why = "differ between the runs" if sides.paired else "are not in both"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 from miscal.base.document import Measure
@@ -56,82 +57,72 @@ IN_PERCENT = ("accuracy", "confidence", "alone")
 
 def answer_of(found: ComparedRuns) -> Answer:
     """Say which run is right more often or better calibrated, what their probabilities are worth, and which to take."""
-    words = vocabulary(found.kind)
-    a, b = _name(found.a), _name(found.b)
+    words, (a, b) = vocabulary(found.kind), _names(found)
+    error, raw, corrected = (found.measures[name] for name in ("calibration_error", "log_loss", "corrected_log_loss"))
+    few = error.difference.value is None
     if found.same_answers:
         headline = f"{a} and {b} are alike: they have the same {words.probabilities} and outcomes."
-    elif found.measures["calibration_error"].difference.value is None:
+    elif few:
         headline = f"There are too few rows to say whether {a} or {b} is better."
     else:
         # outcomes of events and verdicts of people are not the models' own
         headline = _accuracy(found) if found.kind == ANSWER else _calibration(found, words)
-    return Answer(headline=headline, reason=_worth(found), action=_action(found))
+    plain, mended = (f"{score(one.a.value or 0.0)} and {score(one.b.value or 0.0)}" for one in (raw, corrected))
+    ahead = "neither is shown to be ahead"
+    if corrected.better and (ends := corrected.difference.interval):
+        low, high = sorted(score(abs(end or 0.0)) for end in ends)
+        ahead = f"{a if corrected.better == 'a' else b} is ahead by {low} to {high}"
+    reason = f"Log loss of {a} and {b}: {plain} as they are, {mended} corrected; {ahead}."
+    return Answer(headline=headline, reason=reason, action=_action(found, few))
+
+
+def _names(found: ComparedRuns) -> list[str]:
+    """Return the names of the runs as they stand in a sentence."""
+    return [cut(first_words(name, 2), LONGEST) for name in (found.a, found.b)]
 
 
 def _accuracy(found: ComparedRuns) -> str:
     """Say which run is right more often."""
-    a, b, one = _name(found.a), _name(found.b), found.measures["accuracy"]
-    shares = [spoken(side.value or 0.0) for side in (one.a, one.b)]
+    names, one = _names(found), found.measures["accuracy"]
+    order = slice(None, None, -1 if one.better == "b" else 1)
+    (more, less), (high, low) = names[order], [spoken(side.value or 0.0) for side in (one.a, one.b)][order]
     rows = "" if found.same_rows else ", each of its own rows"
     if one.better is None:
-        return f"Neither is shown to be right more often: {a} in {shares[0]}, {b} in {shares[1]}{rows}."
-    (more, less), (high, low) = ((a, b), shares) if one.better == "a" else ((b, a), shares[::-1])
+        return f"Neither is shown to be right more often: {more} in {high}, {less} in {low}{rows}."
     return f"{more} is right more often: in {high}, {less} in {low}{rows}."
 
 
 def _calibration(found: ComparedRuns, words: Vocabulary) -> str:
     """Say which run is better calibrated as it is."""
-    a, b = _name(found.a), _name(found.b)
     error, mean = found.measures["calibration_error"], found.measures["residual"]
     off = [in_points(math.sqrt(max(side.value or 0.0, 0.0))) for side in (error.a, error.b)]
     if error.better is None and mean.better is not None:
         off = [f"{in_points(abs(one.value or 0.0), words.digits)} on average" for one in (mean.a, mean.b)]
+    order = slice(None, None, -1 if found.better == "b" else 1)
+    (one, two), (less, more) = _names(found)[order], off[order]
     if found.better is None:
-        return f"Reliability diagrams do not tell {a} and {b} apart: off by {off[0]} and {off[1]}."
-    (one, two), (less, more) = ((a, b), off) if found.better == "a" else ((b, a), off[::-1])
+        return f"Reliability diagrams do not tell {one} and {two} apart: off by {less} and {more}."
     return f"{one} is better calibrated: off by {less}, {two} by {more}."
 
 
-def _worth(found: ComparedRuns) -> str:
-    """Say what the probabilities are worth, as they are and once each is corrected."""
-    raw, corrected = (found.measures[name] for name in ("log_loss", "corrected_log_loss"))
-    plain, mended = (f"{score(one.a.value or 0.0)} and {score(one.b.value or 0.0)}" for one in (raw, corrected))
-    said = f"Log loss of {_name(found.a)} and {_name(found.b)}: {plain} as they are, {mended} corrected"
-    ends = corrected.difference.interval
-    if corrected.better is None or ends is None:
-        return f"{said}; neither is shown to be ahead."
-    low, high = sorted(score(abs(end or 0.0)) for end in ends)
-    return f"{said}; {_name(found.a if corrected.better == 'a' else found.b)} is ahead by {low} to {high}."
-
-
-def _action(found: ComparedRuns) -> str:
+def _action(found: ComparedRuns, few: bool) -> str:
     """Say which run to take, and where the other is nearer."""
-    take = found.measures["corrected_log_loss"].better
     if found.same_answers:
         return "Choose by other reasons: they are calibrated alike."
-    if found.measures["calibration_error"].difference.value is None:
+    if few:
         return "Compare more rows: some hundreds that both runs have."
     if not found.same_rows:
         return "Compare them on the same rows before you take one: what is apart here may come from the rows."
-    nearer = {side: next((one for one in found.differences if found.closer(one) == side), None) for side in ("a", "b")}
-    names = {"a": _name(found.a), "b": _name(found.b)}
+    take, names, closer = found.measures["corrected_log_loss"].better, dict(zip("ab", _names(found), strict=True)), {}
+    for side, name in names.items():
+        if one := next((one for one in found.differences if found.closer(one) == side), None):
+            closer[side] = f"{name} is closer, {brief_names([one.description], LONGEST_NAME)[0]}"
     if take is None:
-        said = "; ".join(f"{names[side]} is closer, {_group(one)}" for side, one in nearer.items() if one)
-        return f"Choose by {f'group: {said}' if said else 'other reasons: neither is shown to be ahead'}."
+        where = f"group: {'; '.join(closer.values())}" if closer else "other reasons: neither is shown to be ahead"
+        return f"Choose by {where}."
     other = "b" if take == "a" else "a"
     as_it_is = f", though {names[other]} is better calibrated as it is" if found.better == other else ""
-    group = nearer[other]
-    where = "" if group is None else f"; {names[other]} is closer, {_group(group)}"
-    return f"Take {names[take]} with its correction{as_it_is}{where}."
-
-
-def _name(text: str) -> str:
-    """Return a run's name as it stands in a sentence."""
-    return cut(first_words(text, 2), LONGEST)
-
-
-def _group(group: GroupPair) -> str:
-    return brief_names([group.description], LONGEST_NAME)[0]
+    return f"Take {names[take]} with its correction{as_it_is}{f'; {closer[other]}' if other in closer else ''}."
 
 
 GLOSSARY = {
@@ -170,13 +161,14 @@ def sheet_of(comparison: ComparedRuns) -> Sheet:
     fills = {name: getattr(terms, name) for name in ("probability", "probabilities", "rate", "judged", "over")}
     fills |= {"in_group": terms.in_rows("a group", one=True), "than": terms.than_equal_rows()}
     fills |= {"residual": terms.meanings["residual"]}
-    named, groups = named_groups(found), found.groups[:MAX_GROUPS]
+    # where the runs differ; where they do not, those groups in which both fail
+    named, groups = found.differences or tuple(one for one in found.groups if one.both), found.groups[:MAX_GROUPS]
     # one axis for all hidden residuals of the page
     sides = [side for one in (*found.differences, *groups) for side in (one.a, one.b) if side]
     span = max([LEAST_SPAN * 10.0 ** (1 - decimals), *(abs(side.hidden.value or 0.0) for side in sides)])
     columns = _columns(found, terms, decimals, Scale(-1.15 * span, 1.15 * span, 8.0, 252.0))
     where = "All rows" if not named else "Where they differ" if found.differences else "Where both fail"
-    rows = _rows(found)
+    rows = _rows(found, named[:SHOWN])
     curves = [
         (COLOURS[side], getattr(found, side), {"raw": curve})
         for side in "ab"
@@ -207,29 +199,19 @@ def sheet_of(comparison: ComparedRuns) -> Sheet:
 def _facts(found: ComparedRuns, terms: Vocabulary) -> list[tuple[str, str]]:
     """Tell which rows were compared, and how far off the mean of a run would have to be to be told."""
     compared = f"{found.n_a:,}" if found.same_rows else f"{found.n_a:,} and {found.n_b:,}"
-    alone = f"; {found.left_out_a:,} and {found.left_out_b:,} have no match" if found.same_rows else ""
-    facts = [("rows", f"{compared} ({found.matched_by}){alone}")]
+    unmatched = f"; {found.left_out_a:,} and {found.left_out_b:,} have no match" if found.same_rows else ""
+    facts = [("rows", f"{compared} ({found.matched_by}){unmatched}")]
     if (alone := found.measures.get("alone")) is not None:
-        shares = " and ".join(
-            f"{_name(name)} {spoken(one.value or 0.0)}" for name, one in ((found.a, alone.a), (found.b, alone.b))
-        )
+        sides = zip(_names(found), (alone.a, alone.b), strict=True)
+        shares = " and ".join(f"{name} {spoken(one.value or 0.0)}" for name, one in sides)
         ends = bounds(alone.difference.interval, digits=0)
         apart = f"; {points(alone.difference.value, 0)} points{f' ({ends})' if ends else ''}"
-        facts.append(
-            (
-                "alone",
-                f"accepting {threshold_text(found.accepted_error or 0.0)} errors, {shares} of {terms.cases}{apart}",
-            )
-        )
+        accepted = threshold_text(found.accepted_error or 0.0)
+        facts.append(("alone", f"accepting {accepted} errors, {shares} of {terms.cases}{apart}"))
     if found.step is not None:
         step = in_points(found.step, terms.digits)
         facts.append(("could miss", f"a mean that is less than {step} farther off; from there on 4 of 5 are told"))
     return facts
-
-
-def named_groups(found: ComparedRuns) -> tuple[GroupPair, ...]:
-    """Return the groups in which the runs differ; where there is none, those in which both fail."""
-    return found.differences or tuple(one for one in found.groups if one.both)
 
 
 def _columns(found: ComparedRuns, terms: Vocabulary, decimals: int, axis: Scale) -> list[Column]:
@@ -399,30 +381,27 @@ def _runs(found: ComparedRuns, terms: Vocabulary, decimals: int) -> Table:
     return Table(columns, found.runs)
 
 
-def _rows(pair: ComparedRuns) -> list[Group]:
-    """Return what each run says and what happened: of all rows, and in the groups where they differ most."""
-    names, counts, kinds = (pair.a, pair.b), (pair.n_a, pair.n_b), tuple(COLOURS.values())
-    measures = [(getattr(pair.measures["confidence"], side), getattr(pair.measures["accuracy"], side)) for side in "ab"]
-    rows = [_row("all rows" if k == 0 else "", counts[k], names[k], *measures[k], kinds[k]) for k in range(2)]
-    for group in named_groups(pair)[:SHOWN]:
-        for k, side in enumerate((group.a, group.b)):
-            if side is None:
-                continue
-            ends = (None, None) if side.residual.interval is None else side.residual.interval
-            says, known = side.confidence, None not in ends
-            happened = Measure(value=side.accuracy, interval=tuple(says + end for end in ends) if known else None)
-            title = group.description if k == 0 or group.a is None else ""
-            rows.append(_row(title, side.n, names[k], Measure(value=says), happened, kinds[k]))
-    return [one for one in rows if one is not None]
-
-
-def _row(name: str, n: int, note: str, says: Measure, happened: Measure, colour: str) -> Group | None:
-    if says.value is None or happened.value is None:
-        return None
-    return Group(
-        number=0, name=name, n=n, predicted=says.value, happened=happened, corrected=None,
-        hidden=Measure(value=None), colour=colour, note=short(note, 40),
-    )  # fmt: skip
+def _rows(pair: ComparedRuns, groups: Sequence[GroupPair]) -> list[Group]:
+    """Return what each run says and what happened: of all rows, and in some groups."""
+    rows = []
+    for side, n in (("a", pair.n_a), ("b", pair.n_b)):
+        says, happened = (getattr(pair.measures[name], side) for name in ("confidence", "accuracy"))
+        rows.append(("all rows" if side == "a" else "", n, side, says, happened))
+    for group in groups:
+        for side in "ab":
+            if (of := getattr(group, side)) is not None:
+                low, high = of.residual.interval or (None, None)
+                known = None if low is None or high is None else (of.confidence + low, of.confidence + high)
+                title = group.description if side == "a" or group.a is None else ""
+                happened = Measure(value=of.accuracy, interval=known)
+                rows.append((title, of.n, side, Measure(value=of.confidence), happened))
+    return [
+        Group(
+            number=0, name=title, n=n, predicted=says.value, happened=happened, corrected=None,
+            hidden=Measure(value=None), colour=COLOURS[side], note=short(getattr(pair, side), 40),
+        )
+        for title, n, side, says, happened in rows if says.value is not None and happened.value is not None
+    ]  # fmt: skip
 
 
 def _rows_said(pair: ComparedRuns) -> str:
@@ -432,11 +411,12 @@ def _rows_said(pair: ComparedRuns) -> str:
             f"The runs have no rows in common, so all rows of both are compared: {count(pair.n_a)} of {short(pair.a)} "
             f"and {count(pair.n_b)} of {short(pair.b)}. A difference can come from the sets as well as from the models."
         )
-    alone = ""
+    said = (
+        f"All {count(pair.n_a)} rows that both runs have are compared; they were matched by {short(pair.matched_by)}."
+    )
     if pair.left_out_a or pair.left_out_b:
-        alone = (
+        said += (
             f" Rows of one run alone are left out: {count(pair.left_out_a)} of {short(pair.a)} and "
             f"{count(pair.left_out_b)} of {short(pair.b)}."
         )
-    shared = f"All {count(pair.n_a)} rows that both runs have are compared"
-    return f"{shared}; they were matched by {short(pair.matched_by)}.{alone}"
+    return said

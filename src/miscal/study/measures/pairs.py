@@ -22,7 +22,7 @@ from miscal.discovery.summary import Comparison
 from miscal.evidence.power import threshold_sensitivity
 from miscal.evidence.stability import slice_bootstrap
 from miscal.report.alone import FIRST_ERROR
-from miscal.runs.compare.estimates import clustered_mean
+from miscal.runs.compare.estimates import group_means
 from miscal.study.pair_result import FieldRows, PairResult, RawGeometry, TableRows
 from miscal.study.tables import REGIONS, SOUGHT, TABLES, attributes, with_ends
 
@@ -104,7 +104,7 @@ def _of_geometry(result: PairResult, geometry: str, rows: FieldRows) -> dict[str
 
 def _mean(name: str, values: np.ndarray, unit: np.ndarray, ends: str | None = None) -> dict[str, float | None]:
     """Average values of rows, with an interval over units."""
-    mean = clustered_mean(values, unit)
+    mean = group_means(values, np.asarray(unit), spare=0.0)
     return with_ends(name, float(mean.value[0]), mean.interval(0), ends)
 
 
