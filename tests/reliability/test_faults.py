@@ -302,7 +302,7 @@ def test_an_audit_of_a_run_that_was_audited_before(tmp_path, monkeypatch, capsys
     write_run(found, tmp_path / "run", report=False)
 
     def audit(folder, text):
-        monkeypatch.setattr("miscal.runs.audit.audit.audit_run", lambda *args, **options: Audited(text))
+        monkeypatch.setattr("miscal.runs.audit.audit_run", lambda *args, **options: Audited(text))
         return main(["audit", str(folder / "run"), "--json"])
 
     assert audit(tmp_path, "old") == 0

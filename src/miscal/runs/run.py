@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from miscal.discovery.summary import Summary
-    from miscal.runs.audit.audit import Audit
+    from miscal.runs.audit import Audit
     from miscal.runs.compare.comparison import RunComparison
     from miscal.runs.frames import RunPlot
     from miscal.runs.monitor.document import Monitoring
@@ -276,7 +276,7 @@ class Run(ShowsItself):
             Also written as ``audit.json`` into the folder of the run, if it has one.
         """
         with steps(progress) as tell:
-            from miscal.runs.audit.audit import audit, audit_run
+            from miscal.runs.audit import audit, audit_run
 
             if self.path is None:
                 return audit_run(self._content, progress=tell, **options)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from miscal.calibration.metrics.scores import log_losses, mean_interval
 from miscal.discovery.run import RunContent
 from miscal.evidence.stability import spread
-from miscal.runs.audit.refits import DATA, Refitting, check_refitting, refit_under_null, refit_with_seeds
+from miscal.runs.audit import DATA, Refitting, check_refitting, refit_under_null, refit_with_seeds
 from miscal.study.pair_result import PairResult, TableRows
 from miscal.study.plan import StudyPair
 from miscal.study.tables import attributes, with_ends
@@ -38,7 +38,7 @@ def audit(
     """Audit one pair under one method: draws + seeds fits of its field.
 
     Its triples, names, method and settings are used; what was found on them is not looked at. `null` is what the
-    refits draw outcomes from (:data:`miscal.runs.audit.refits.NULL_QUESTIONS`), "permuted" being the paper's, and the
+    refits draw outcomes from (:data:`miscal.runs.audit.NULL_QUESTIONS`), "permuted" being the paper's, and the
     study's own seed is among `seeds`. Fills ``nulls``, ``proxy_curves`` (method "paper" with test rows), ``seeds`` and
     ``seed_pairs``.
 

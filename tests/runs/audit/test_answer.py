@@ -5,8 +5,7 @@ from itertools import product
 import pytest
 
 from miscal.evidence.stability import NullStatistic, SliceBootstrap, Spread, Stability
-from miscal.runs.audit.audit import Audit
-from miscal.runs.audit.refits import NULLS, null_question
+from miscal.runs.audit import NULLS, Audit, null_question
 
 from ...report.read_page import check_lines, check_terminal
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from miscal.data.triples import Triples
-from miscal.runs.audit.refits import Refitting, outcomes_under
+from miscal.runs.audit import Refitting, outcomes_under
 
 
 def wavy(n=4_000):

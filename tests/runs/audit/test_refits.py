@@ -12,8 +12,8 @@ from miscal.data.triples import Triples
 from miscal.discovery.estimating import Refit
 from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField
-from miscal.runs.audit import refits
-from miscal.runs.audit.refits import Refitting, check_refitting, refit_under_null, refit_with_seeds
+from miscal.runs import audit as refits
+from miscal.runs.audit import Refitting, check_refitting, refit_under_null, refit_with_seeds
 
 N, N_TEST = 600, 200
 
@@ -219,7 +219,7 @@ def test_refits_measure_weighted_rows(rows, fits):
     found = Refitting(replace(rows, weight=weight), epsilon=0.05)
     test, refit = rows.split == "test", found.own
     delta, regime = refit.estimate.delta, found.regime(refit)
-    measured = found.measure(refit, rows.correct)
+    measured = found.measure(refit, rows.correct, 0)
     mean = np.average(delta, weights=weight[test])
     assert measured.delta_std == pytest.approx(np.sqrt(np.average((delta - mean) ** 2, weights=weight[test])))
     assert measured.share_worst == pytest.approx(np.average(regime == measured.worst, weights=weight[test]))

@@ -121,7 +121,7 @@ def audit(run_dir: RunDir, form: Form, how: AuditOptions) -> None:
     The run is repeated on outcomes without structure and with other seeds. Its regimes are cut again at other
     thresholds, and its test rows are resampled.
     """
-    from miscal.runs.audit.audit import audit
+    from miscal.runs.audit import audit
     from miscal.runs.shown_progress import steps
 
     with steps() as progress:

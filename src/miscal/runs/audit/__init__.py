@@ -1,1 +1,0 @@
-"""Audit a run: fit it again under nulls, with other seeds and thresholds, and resample its rows."""
