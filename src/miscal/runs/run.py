@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from miscal.discovery.summary import Summary
     from miscal.runs.audit import Audit
     from miscal.runs.compare.comparison import RunComparison
-    from miscal.runs.frames import RunPlot
     from miscal.runs.monitor.document import Monitoring
+    from miscal.runs.tables import RunPlot
 
 
 FRAMES = ("polars", "pandas", "pyarrow")
@@ -163,7 +163,7 @@ class Run(ShowsItself):
         InputError
             If there is no such table.
         """
-        from miscal.runs.frames import table_of
+        from miscal.runs.tables import table_of
 
         if name == "map":
             # the summary then says how it was made
@@ -179,7 +179,7 @@ class Run(ShowsItself):
     @property
     def plot(self) -> RunPlot:
         """The drawings of the run on matplotlib axes: ``found.plot()``, ``found.plot.findings(ax=ax)`` and others."""
-        from miscal.runs.frames import RunPlot
+        from miscal.runs.tables import RunPlot
 
         return RunPlot(self._content)
 

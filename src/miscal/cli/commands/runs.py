@@ -51,7 +51,7 @@ def show(run_dir: RunDir, form: Form, by: By = None, name: Class = None, columns
         form.print(lambda: lines, summary.to_json, lambda: run_sheet(summary, folder, every=True).markdown())
         return
     from miscal.data.columns import split_names
-    from miscal.runs.show import class_sheet, show, show_class, table_lines, table_markdown
+    from miscal.runs.tables import class_sheet, show, show_class, table_lines, table_markdown
 
     if by is not None:
         tables = [show(run_dir, column) for column in split_names(by)]
