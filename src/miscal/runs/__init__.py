@@ -1,5 +1,5 @@
-"""Work with finished runs, a folder for each command: correct, audit, compare and monitor.
+"""Work with finished runs: correct, audit, compare, monitor and show them; and scan tables that have no run.
 
-Each folder has the same parts. ``command`` is the door: it checks, locks, and writes a folder or file whole or not at
-all. ``document`` is the typed result, which becomes JSON. ``wording`` writes sentences about it, and ``page`` draws it.
+Where a command has a folder, ``command`` (of comparisons ``comparison``) is the door: it checks, locks, and writes a
+folder or file whole or not at all. ``document`` is the typed result, which becomes JSON. Every result fills a sheet.
 """

@@ -408,7 +408,16 @@ def audit_run(
         )
     tell = progress or (lambda name: None)
     settings = run.summary.settings
-    run, triples = _rows(run)
+    # rows in canonical order, with the split that the run stored, not one drawn again
+    triples, order = in_canonical_order(scale_weights(run.triples())[0])
+    if len(order) == len(run.table):
+        run = replace(run, table=run.table[order])
+    if not np.array_equal(triples.row, run.table["row"].to_numpy()):
+        raise MismatchError(
+            f"{run.name}: the data file no longer gives the rows of the run: run {command('discover')} again"
+        )
+    if run.summary.evidence == TEST:
+        triples = replace(triples, split=run.table["split"].to_numpy().astype(str))
     rows = Refitting(
         triples,
         method=run.summary.method,
@@ -469,17 +478,3 @@ def audit(run: str | Path, *, content: RunContent | None = None, **options: Any)
         replace_file(Path(run) / "audit.json", found.to_json().encode())
         seal(run)
     return found
-
-
-def _rows(run: RunContent) -> tuple[RunContent, Triples]:
-    """Return the run and its rows in canonical order, with the split that the run stored, not one drawn again."""
-    triples, order = in_canonical_order(scale_weights(run.triples())[0])
-    if len(order) == len(run.table):
-        run = replace(run, table=run.table[order])
-    if not np.array_equal(triples.row, run.table["row"].to_numpy()):
-        raise MismatchError(
-            f"{run.name}: the data file no longer gives the rows of the run: run {command('discover')} again"
-        )
-    if run.summary.evidence != TEST:
-        return run, triples
-    return run, replace(triples, split=run.table["split"].to_numpy().astype(str))

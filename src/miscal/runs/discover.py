@@ -11,11 +11,10 @@ from miscal.base.options import of_fields, takes
 from miscal.base.signatures import checked_call
 from miscal.data.columns import Columns
 from miscal.runs.settings import DiscoverySettings
+from miscal.runs.shown_progress import stages
 
 if TYPE_CHECKING:
     from miscal.data.triples import Triples
-    from miscal.discovery.run import GivenRows
-    from miscal.runs.given import Given
     from miscal.runs.run import Run
 
 
@@ -80,23 +79,39 @@ def discover(
     check_settings(settings)
     # a stream can be read once
     data = without_batches(data)
+    from miscal.data.encoders.protocol import Embeddings
+    from miscal.data.readers.matrices import numbers_or_checked, read_matrix
+    from miscal.data.readers.opening import open_source
     from miscal.data.triples import Triples
     from miscal.discovery.discover import discover as discover_triples
+    from miscal.discovery.run import GivenRows
     from miscal.runs.given import put_together
     from miscal.runs.run import Run
-    from miscal.runs.shown_progress import stages
 
     with stages(progress) as tell:
         if isinstance(data, Triples):
-            _refuse_columns(columns, y)
-            table, triples = None, _with_encoder(data)
+            asked = {one.name: (getattr(columns, one.name), one.default) for one in fields(columns)} | {"y": (y, None)}
+            # values of a column, such as an array, are compared with nothing
+            named = [
+                name
+                for name, (value, default) in asked.items()
+                if value is not None and not (isinstance(value, (str, tuple)) and value in ((), default))
+            ]
+            if named:
+                raise InputError(f"{named[0]} says how rows are read, but triples are read already: leave it out")
+            # a model can take new rows: what was made of arrays takes arrays
+            triples = data if data.encoder is not None else replace(data, encoder=Embeddings().fit(data.X))
         else:
             table = put_together(data, y, **vars(columns))
             triples = read_rows(table.source, settings, **table.options)
         found = discover_triples(triples, progress=tell, n_jobs=n_jobs, min_rows=min_rows, **settings.of_discovery())
-    if table is None:
+    if isinstance(data, Triples):
         return Run(replace(found, given=data))
-    return Run(replace(found, kept=_kept(table, triples), given=data), table.frames)
+    # what a folder must keep of the rows that were in memory
+    memory = triples.source.get("in_memory", {})
+    rows = open_source(table.source).load(memory["columns"]) if memory.get("columns") else None
+    embeddings = numbers_or_checked(read_matrix(table.options["embeddings"])) if memory.get("embeddings") else None
+    return Run(replace(found, kept=GivenRows.of(rows, embeddings), given=data), table.frames)
 
 
 def check_settings(settings: DiscoverySettings) -> None:
@@ -124,35 +139,3 @@ def read_rows(source: Any, settings: DiscoverySettings, **columns: Any) -> Tripl
         columns["group"] = "none" if columns.get("group", "auto") == "auto" else columns["group"]
         columns |= naming_alone(columns.get("metadata", ()), columns.get("names_only", ()))
     return read_triples(source, seed=settings.seed, **columns)
-
-
-def _refuse_columns(columns: Columns, y: Any) -> None:
-    named = [one.name for one in fields(columns) if not _is_default(getattr(columns, one.name), one.default)]
-    if named or y is not None:
-        raise InputError(f"{(named or ['y'])[0]} says how rows are read, but triples are read already: leave it out")
-
-
-def _is_default(value: Any, default: Any) -> bool:
-    # values of a column, such as an array, are compared with nothing
-    return value is None or (isinstance(value, (str, tuple)) and value in ((), default))
-
-
-def _with_encoder(triples: Triples) -> Triples:
-    """Return triples whose model can take new rows: what was made of arrays takes arrays."""
-    if triples.encoder is not None:
-        return triples
-    from miscal.data.encoders.protocol import Embeddings
-
-    return replace(triples, encoder=Embeddings().fit(triples.X))
-
-
-def _kept(given: Given, triples: Triples) -> GivenRows:
-    """Return what a folder must keep of the rows that were in memory."""
-    from miscal.data.readers.matrices import numbers_or_checked, read_matrix
-    from miscal.data.readers.opening import open_source
-    from miscal.discovery.run import GivenRows
-
-    memory = triples.source.get("in_memory", {})
-    table = open_source(given.source).load(memory["columns"]) if memory.get("columns") else None
-    embeddings = numbers_or_checked(read_matrix(given.options["embeddings"])) if memory.get("embeddings") else None
-    return GivenRows.of(table, embeddings)

@@ -329,10 +329,10 @@ def _measures(found: ComparedRuns, terms: Vocabulary, decimals: int) -> Table:
         return Cell((percent if share else metric)(one.value, digits), bounds(one.interval, kind, digits))
 
     def difference(name: str) -> Cell:
-        one, share = found.measures[name].difference, name in IN_PERCENT
+        one = found.measures[name].difference
         if one.value is None:
             return Cell(DASH)
-        if share:
+        if name in IN_PERCENT:
             return Cell(f"{points(one.value, decimals)} points", bounds(one.interval, digits=decimals))
         return Cell(signed(one.value, decimals + 2), bounds(one.interval, "change", decimals + 2))
 
@@ -340,11 +340,8 @@ def _measures(found: ComparedRuns, terms: Vocabulary, decimals: int) -> Table:
         run = found.measures[name].better
         return DASH if run is None else short(getattr(found, run), 40)
 
-    fills = {
-        "rate": terms.rate,
-        "probability": terms.probability,
-        "accepted": threshold_text(found.accepted_error or 0.0),
-    }
+    fills = {"rate": terms.rate, "probability": terms.probability}
+    fills |= {"accepted": threshold_text(found.accepted_error or 0.0)}
     label = lambda name: begin(LABELS.get(name, name).format(**fills))  # noqa: E731
     columns = [
         Column("measure", label),
