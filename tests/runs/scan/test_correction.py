@@ -61,7 +61,7 @@ def edges(frame: pl.DataFrame, found) -> pl.DataFrame:
     new = table(1, 400)
     risk, hour, day, at = (new[name].to_list() for name in ("risk", "hour", "day", "at"))
     risk[:6] = [0.0, 1.0, 1e-5, 1 - 1e-5, None, 1.5]
-    ends = {cut.column: cut for cut in found.cells.plan.cuts}
+    ends = {cut.column: cut for cut in found.cells.about.plan.cuts}
     for k, end in enumerate(ends["hour"].edges or ends["hour"].values):
         hour[10 + k] = end
     hour[60:63] = [1e9, -1e9, None]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from miscal.data.triples import Triples
     from miscal.discovery.run import RunContent
     from miscal.discovery.summary_parts import Answer
-    from miscal.runs.correct import Corrected
+    from miscal.runs.correct.command import Corrected
 
 
 RunOut = Annotated[str, typer.Option("--out", metavar="DIR", help="Run folder to write.")]
@@ -212,7 +212,7 @@ def calibrate(
 
     with steps() as progress:
         progress("loading")
-        from miscal.runs.correct import calibrate_file
+        from miscal.runs.correct.command import calibrate_file
 
         done = calibrate_file(
             model_dir, data, out, engine=engine, keep=keep, max_error=max_error, overwrite=overwrite,
@@ -290,8 +290,7 @@ def scan(
 
     from miscal.base.files import check_target, locked, parents, parts_folder
     from miscal.runs.scan.command import FILES, scanned
-    from miscal.runs.scan.document import CELLS, PAGE, SQL
-    from miscal.runs.scan.sheet import sheet_of
+    from miscal.runs.scan.document import CELLS, PAGE, SQL, sheet_of
     from miscal.runs.shown_progress import steps
 
     check_target(out, overwrite=overwrite, holds=FILES, writer="`miscal scan`", reads=[source])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from pathlib import Path
@@ -22,7 +22,7 @@ from miscal.base.number_wording import spoken
 from miscal.base.options import given, of_fields, takes
 from miscal.base.shown import ShowsItself
 from miscal.base.signatures import checked_call
-from miscal.base.vocabulary import Vocabulary, vocabulary
+from miscal.base.vocabulary import vocabulary
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.survey_design import average
 from miscal.data.columns import split_names
@@ -36,7 +36,7 @@ from miscal.findings.ledger.ledger import ADJUSTMENT, Finding, FindingsMethod, l
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS
 from miscal.findings.residuals import proportion_interval
 from miscal.report.sheet import Sheet
-from miscal.runs.scan.correction import ScanCorrection, Shifted, fit_correction
+from miscal.runs.scan.correction import Shifted, fit_correction
 from miscal.runs.scan.document import (
     CELLS,
     CORRECTION,
@@ -51,19 +51,15 @@ from miscal.runs.scan.document import (
     as_python,
     as_sql,
     read_cells,
+    sheet_of,
 )
-from miscal.runs.scan.plan import checked_rows, found_units, named_columns, plan_of, sums_of
-from miscal.runs.scan.sheet import sheet_of
+from miscal.runs.scan.plan import Counted, checked_rows, found_units, named_columns, plan_of, sums_of
 from miscal.runs.settings import ScanOptions
 
 FILES = (CELLS, SUMMARY, CORRECTION, SQL, PYTHON, PAGE)
 _BINS = 10
 SCAN_SETTINGS = replace(LEDGER_DEFAULTS, max_findings=20)
 """Each finding is one more round of questions."""
-_INDEPENDENT = (
-    "every row counts as one that is independent of the others: where rows hang together, as those of a day or of a "
-    "person do, intervals are too narrow and findings too many"
-)
 
 
 @dataclass(frozen=True, repr=False)
@@ -151,7 +147,14 @@ class Scan(ShowsItself):
             As it was written.
         """
         with whole_folder(out, holds=FILES, writer="`miscal scan`", overwrite=overwrite) as folder:
-            return _write(self, folder, dialect)
+            (folder / CELLS).write_bytes(self.cells.to_bytes())
+            summary = self.summary.model_copy(update={"digest": digest(folder / CELLS)})
+            content = summary.correction.model_dump(mode="json") | {"probability": summary.probability}
+            texts = {SUMMARY: summary.to_json(), CORRECTION: json.dumps(content, indent=1) + "\n"}
+            texts |= {SQL: f"{self.sql(dialect)}\n", PYTHON: self.python(), PAGE: sheet_of(summary).page()}
+            for name, text in texts.items():
+                (folder / name).write_text(text, encoding="utf-8")
+        return summary
 
 
 @checked_call
@@ -204,9 +207,9 @@ def scanned(data: Any, asked: ScanOptions, parts: Path | None = None) -> Scan:
     every = asked.columns in ("auto", ("auto",))
     named = [*sums.columns, *([sums.group] if sums.group else []), *(() if every else split_names(asked.columns))]
     relation, nameless = named_columns(relation, named, every)
-    roles = {"weight": sums.weight, "count": sums.count, "events": sums.events, "group": sums.group}
     names = ("confidence", "correct") if asked.kind == "answer" else ("probability", "event")
-    for what, column in {names[0]: sums.probability, names[1]: sums.event, **roles}.items():
+    for what in (*names, "weight", "count", "events", "group"):
+        column = sums.group if what == "group" else getattr(asked, what)
         if column is not None:
             relation.check([column], what)
     opened, stamp = relation, relation.stamp()
@@ -214,43 +217,32 @@ def scanned(data: Any, asked: ScanOptions, parts: Path | None = None) -> Scan:
         asked = replace(asked, group=found_units(relation, sums, asked.least_rows) if asked.group == "auto" else None)
         sums = sums_of(asked)
     relation, outcome_is, notes = checked_rows(relation, sums)
-    planned = plan_of(relation, sums, outcome_is, asked.columns, asked.least_rows)
-    if not planned.cells.cuts:
+    planned, size, seen = plan_of(relation, sums, outcome_is, asked.columns, asked.least_rows)
+    unnamed = [(name, "has a name that SQL takes for all columns, or for none: rename it") for name in nameless]
+    about = Counted(
+        kind=asked.kind,
+        source=relation.name,
+        probability=sums.probability,
+        outcome=sums.event or sums.events,
+        weight=sums.weight,
+        group=asked.group,
+        notes=notes,
+        least_rows=asked.least_rows,
+        terms=tuple(sums.terms()),
+        **planned | {"left_out": (*unnamed, *planned["left_out"])},
+    )
+    if not about.plan.cuts:
         raise InputError(
             f"no column is left whose values may name a finding: name some with {argument('columns', takes='COL,COL')}"
         )
-    cuts, size = (
-        [*planned.cells.cuts, *(cut for pair in planned.cells.pairs for cut in pair)],
-        (planned.n, planned.events),
-    )
-    about = {
-        "kind": asked.kind,
-        "source": relation.name,
-        "probability": sums.probability,
-        "outcome": sums.event or sums.events,
-        "weight": sums.weight,
-        "group": asked.group,
-        "begins": list(planned.begins),
-        "left_out": [
-            *([name, "has a name that SQL takes for all columns, or for none: rename it"] for name in nameless),
-            *map(list, planned.left_out),
-        ],
-        "notes": list(notes),
-        "least_rows": asked.least_rows,
-        "terms": list(sums.terms()),
-        "uncrossed": planned.uncrossed,
-        "plan": {
-            "cuts": [asdict(cut) for cut in planned.cells.cuts],
-            "pairs": [[asdict(cut) for cut in pair] for pair in planned.cells.pairs],
-        },
-    }
     answers = None
     if parts:
-        made_of = [about, asdict(asked), planned.seen, stamp, *map(digest, relation.files), metadata.version("miscal")]
-        answers = Answers(parts, json.dumps(made_of, default=str))
-    stage = asked.stage == "always" or (asked.stage == "auto" and worth_staging(relation, planned.n, parts))
-    source = CellSource(relation, sums, planned.begins, cuts, outcome_is, size, asked.least_rows, stage, answers)
-    found = summarised(Cells(about, planned.cells, source.asked), start, source)
+        made_of = [about.model_dump(), asdict(asked), seen, stamp, *map(digest, relation.files)]
+        answers = Answers(parts, json.dumps([*made_of, metadata.version("miscal")], default=str))
+    stage = asked.stage == "always" or (asked.stage == "auto" and worth_staging(relation, size[0], parts))
+    cuts = [*about.plan.cuts, *(cut for pair in about.plan.pairs for cut in pair)]
+    source = CellSource(relation, sums, about.begins, cuts, outcome_is, size, asked.least_rows, stage, answers)
+    found = summarised(Cells(about, source.asked), start, source)
     if opened.stamp() != stamp:
         raise InputError(f"{relation.name} changed while it was read: scan a copy, or a table that nobody writes to")
     return found
@@ -267,29 +259,24 @@ def _is_cells(path: Path) -> bool:
 
 def summarised(cells: Cells, start: float, ask: Callable[[Question], pl.DataFrame] | None = None) -> Scan:
     """Compute everything that is said from cells; `ask` counts those that are not there yet."""
-    ask, about, plan = ask or cells, cells.about, cells.plan
-    words = vocabulary(about["kind"])
+    ask, about = ask or cells, cells.about
+    plan, words = about.plan, vocabulary(about.kind)
     everything, _, _ = labelled(ask(Question()), Question())
-    units = about["group"] is not None
+    units = about.group is not None
     if units:
         everything = in_units(everything, ask(Question(units=True)), None, np.zeros(len(everything), int))
+    effect = effect_of_mean(everything, np.ones(len(everything), bool))
     table = CellTable(plan, ask, SCAN_SETTINGS, units=units)
     ledger = ledger_of(table, settings=SCAN_SETTINGS)
     candidates = table.pairs + int((table.groups.kinds != PAIR).sum())
     places = [table.groups.places[one.condition] for one in ledger.findings]
     rows, splits = table.together(places) if places else (everything, [])
     found = [
-        Shifted(
-            number,
-            table.member(place),
-            split,
-            table.scores(place),
-            effect_of_mean(*table.own(place)),
-        )
+        Shifted(number, table.member(place), split, table.scores(place), effect_of_mean(*table.own(place)))
         for number, (place, split) in enumerate(zip(places, splits, strict=True), start=1)
         if split.inside.any()  # of merged cells, none may be left
     ]
-    correction, corrected = fit_correction(rows, found, effect_of_mean(everything, np.ones(len(everything), bool)))
+    correction, corrected = fit_correction(rows, found, effect)
     findings = tuple(
         one.model_copy(update={"corrected": average(corrected[split.inside], rows.mass[split.inside])})
         if round(rows.counts[split.inside].sum()) == one.n
@@ -297,32 +284,37 @@ def summarised(cells: Cells, start: float, ask: Callable[[Question], pl.DataFram
         for one, split in zip(ledger.findings, splits, strict=True)
     )
     accuracy = average(everything.correct, everything.weight)
-    strata = len(about["begins"]) + 1
-    weighted = about["weight"] is not None
+    confidence = average(everything.confidence, everything.weight)
+    averages = words.averages.format(probability=spoken(confidence), rate=spoken(accuracy))
+    things = f"{words.probabilities[0].upper()}{words.probabilities[1:]}"
+    reason = (
+        f"Of {candidates:,} groups tested on {everything.n:,} rows, none differs from {words.equal_rows()}. {averages}"
+    )
+    headline = f"No group was found in which {words.probabilities} are off."
+    if findings:
+        groups = "a group" if len(findings) == 1 else f"{len(findings)} groups"
+        headline = f"{things} are off in {groups}, beyond what a reliability diagram of all rows shows."
+        reason = finding_sentence(findings[0], words)
+    losses = f"{correction.log_loss_raw:.4f} to {correction.log_loss:.4f}"
+    action = f"Use correction.sql: log loss {losses} on held-out parts of these rows."
+    if correction.log_loss_raw - correction.log_loss < 1e-3 * correction.log_loss_raw:
+        action = "Leave them as they are: a correction would change the log loss by less than a thousandth."
+    strata = len(about.begins) + 1
+    columns = (
+        {name: getattr(cut, name) for name in ("kind", "pooled", "pooled_rows")}
+        | {"name": cut.column, "cells": cut.count, "strata": -(-strata // cut.coarser)}
+        for cut in plan.cuts
+    )
     summary = ScanSummary(
-        kind=about["kind"],
-        source=about["source"],
-        probability=about["probability"],
-        outcome=about["outcome"],
+        **about.model_dump(include={"kind", "source", "probability", "outcome", "group", "least_rows"}),
         n=everything.n,
         events=float(everything.counts @ everything.correct),
-        weighted=weighted,
-        group=about["group"],
-        accuracy=Measure(value=accuracy, interval=_interval(everything, accuracy)),
-        confidence=average(everything.confidence, everything.weight),
+        weighted=about.weight is not None,
+        accuracy=Measure(value=accuracy, interval=proportion_interval(accuracy, everything.n / effect, 0.05)),
+        confidence=confidence,
         strata=strata,
-        columns=tuple(
-            ScanColumn(
-                name=cut.column,
-                kind=cut.kind,
-                cells=cut.count,
-                pooled=cut.pooled,
-                pooled_rows=cut.pooled_rows,
-                strata=-(-strata // cut.coarser),
-            )
-            for cut in plan.cuts
-        ),
-        left_out=tuple(LeftOut(name=name, why=why) for name, why in about["left_out"]),
+        columns=tuple(ScanColumn(**one) for one in columns),
+        left_out=tuple(LeftOut(name=name, why=why) for name, why in about.left_out),
         pairs=tuple((one.column, two.column) for one, two in plan.pairs),
         findings=findings,
         accounted_for=ledger.accounted,
@@ -336,19 +328,14 @@ def summarised(cells: Cells, start: float, ask: Callable[[Question], pl.DataFram
         ),
         curve=_curve(everything),
         correction=correction,
-        answer=_answer(findings, candidates, accuracy, everything, correction, words),
-        warnings=_warnings(cells, table, findings),
-        least_rows=about["least_rows"],
+        answer=Answer(headline=headline, reason=reason, action=action),
+        warnings=tuple(_warnings(about, table, findings)),
         questions=len(cells.asked),
         cells=sum(map(len, cells.asked.values())),
         versions={"miscal": metadata.version("miscal")},
         seconds=time.monotonic() - start,
     )
     return Scan(summary, cells)
-
-
-def _interval(rows: LabelledRows, accuracy: float) -> tuple[float, float]:
-    return proportion_interval(accuracy, rows.n / effect_of_mean(rows, np.ones(len(rows), bool)), 0.05)
 
 
 def _curve(rows: LabelledRows) -> CurveNumbers:
@@ -360,77 +347,38 @@ def _curve(rows: LabelledRows) -> CurveNumbers:
     for one in np.unique(place):
         own = rows.take(place == one)
         rate = average(own.correct, own.weight)
-        found.append((average(own.confidence, own.weight), rate, *_interval(own, rate), own.n))
+        ends = proportion_interval(rate, own.n / effect_of_mean(own, np.ones(len(own), bool)), 0.05)
+        found.append((average(own.confidence, own.weight), rate, *ends, own.n))
     confidence, accuracy, low, high, n = map(tuple, zip(*found, strict=True))
     return CurveNumbers(confidence=confidence, accuracy=accuracy, low=low, high=high, n=n)
 
 
-def _answer(
-    findings: tuple[Finding, ...],
-    candidates: int,
-    accuracy: float,
-    rows: LabelledRows,
-    correction: ScanCorrection,
-    words: Vocabulary,
-) -> Answer:
-    says, many = average(rows.confidence, rows.weight), len(findings)
-    averages = words.averages.format(probability=spoken(says), rate=spoken(accuracy))
-    things = f"{words.probabilities[0].upper()}{words.probabilities[1:]}"
-    groups = "a group" if many == 1 else f"{many} groups"
-    headline = f"{things} are off in {groups}, beyond what a reliability diagram of all rows shows."
-    gained = correction.log_loss_raw - correction.log_loss
-    losses = f"{correction.log_loss_raw:.4f} to {correction.log_loss:.4f}"
-    action = f"Use correction.sql: log loss {losses} on held-out parts of these rows."
-    if gained < 1e-3 * correction.log_loss_raw:
-        action = "Leave them as they are: a correction would change the log loss by less than a thousandth."
-    if not many:
-        return Answer(
-            headline=f"No group was found in which {words.probabilities} are off.",
-            reason=f"Of {candidates:,} groups tested on {rows.n:,} rows, none differs from {words.equal_rows()}. "
-            f"{averages}",
-            action=action,
-        )
-    return Answer(headline=headline, reason=finding_sentence(findings[0], words), action=action)
-
-
-def _warnings(cells: Cells, table: CellTable, findings: tuple[Finding, ...]) -> tuple[str, ...]:
-    about, group = cells.about, cells.about["group"]
-    said = [_INDEPENDENT] if group is None else [f"rows are counted by {group}: what has one value of it counts once"]
-    said += about["notes"]
+def _warnings(about: Counted, table: CellTable, findings: tuple[Finding, ...]) -> Iterator[str]:
+    independent = (
+        "every row counts as one that is independent of the others: where rows hang together, as those of a day or of "
+        "a person do, intervals are too narrow and findings too many"
+    )
+    yield f"rows are counted by {about.group}: what has one value of it counts once" if about.group else independent
+    yield from about.notes
     if untold := sum(one.corrected is None for one in findings):
-        said.append(
+        yield (
             f"{untold:,} of the groups have no corrected mean: which of their rows are in other groups, too, would "
-            f"tell of fewer than {about['least_rows']:,} rows"
+            f"tell of fewer than {about.least_rows:,} rows"
         )
-    for cut in cells.plan.cuts:
+    for cut in about.plan.cuts:
         if cut.pooled:
-            said.append(
+            yield (
                 f"{cut.column}: {cut.pooled_rows:,} rows have values of few rows ({cut.pooled:,} such values), and are "
                 "in no group"
             )
         if cut.coarser > 1:
-            strata = -(-(len(about["begins"]) + 1) // cut.coarser)
-            said.append(f"{cut.column} has {cut.count:,} cells: it was counted in {strata} strata of the probability")
-    pairs, left = len(cells.plan.pairs), len(table.left)
-    looked_at = not_crossed(
-        pairs + about["uncrossed"], pairs, table.settings.pair_rows, float(np.mean(table.small or 0))
-    )
-    said += [looked_at] if looked_at else []
-    if left:
+            strata = -(-(len(about.begins) + 1) // cut.coarser)
+            yield f"{cut.column} has {cut.count:,} cells: it was counted in {strata} strata of the probability"
+    pairs, small = len(about.plan.pairs), float(np.mean(table.small or 0))
+    if looked_at := not_crossed(pairs + about.uncrossed, pairs, table.settings.pair_rows, small):
+        yield looked_at
+    if left := len(table.left):
         one = " and ".join(table.left[0])
-        said.append(f"values of {left:,} pairs of columns, as {one}, may differ, but less than those that were tested")
+        yield f"values of {left:,} pairs of columns, as {one}, may differ, but less than those that were tested"
     if len(findings) == SCAN_SETTINGS.max_findings:
-        said.append(f"there may be more than the {len(findings)} findings that are told")
-    return tuple(said)
-
-
-def _write(found: Scan, folder: Path, dialect: Dialect) -> ScanSummary:
-    (folder / CELLS).write_bytes(found.cells.to_bytes())
-    summary = found.summary.model_copy(update={"digest": digest(folder / CELLS)})
-    (folder / SUMMARY).write_text(summary.to_json(), encoding="utf-8")
-    content = summary.correction.model_dump(mode="json") | {"probability": summary.probability}
-    (folder / CORRECTION).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-    (folder / SQL).write_text(found.sql(dialect) + "\n", encoding="utf-8")
-    (folder / PYTHON).write_text(found.python(), encoding="utf-8")
-    (folder / PAGE).write_text(sheet_of(summary).page(), encoding="utf-8")
-    return summary
+        yield f"there may be more than the {len(findings)} findings that are told"

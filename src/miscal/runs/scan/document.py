@@ -1,4 +1,4 @@
-"""What a scan writes: its summary, the cells behind every number, and its correction in SQL and in Python."""
+"""What a scan writes: its summary, the cells behind every number, its correction in SQL and Python, and its sheet."""
 
 from __future__ import annotations
 
@@ -6,37 +6,40 @@ import inspect
 import io
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from pprint import pformat
-from typing import Any
 
 import numpy as np
 import polars as pl
-from pydantic import FiniteFloat, NonNegativeInt
+from markupsafe import Markup
+from pydantic import FiniteFloat, NonNegativeInt, TypeAdapter
 
 from miscal.base.document import Document, Measure, Part, Text
 from miscal.base.errors import CorruptFile, FileError, MismatchError
 from miscal.base.frames import read_parquet
 from miscal.base.vocabulary import Kind, vocabulary
 from miscal.calibration.calibrators import LOGIT_CLIP
-from miscal.data.counting import Cut, Member, Question
+from miscal.data.counting import Cut, Question
 from miscal.data.relations import DATE, TEXT, Dialect, Writer, farthest, odds_of, real, sigmoid, steps, writer_of
+from miscal.discovery.answer import group_name
 from miscal.discovery.summary_parts import Answer, CurveNumbers
-from miscal.findings.ledger.cells import CellPlan
 from miscal.findings.ledger.ledger import Finding, FindingsMethod
 from miscal.findings.ledger.values import ColumnValue
+from miscal.report.brief import group_columns
+from miscal.report.formatting import bounds, count, metric, p_value, points, rate
+from miscal.report.groups import Group, drawn_curves
+from miscal.report.panels.groups import column_views, forest_axis
+from miscal.report.sheet import Cell, Column, Fold, Forest, Picture, Sheet, Table
+from miscal.report.source import printable
+from miscal.report.texts import begin
 from miscal.runs.scan import correct_row
 from miscal.runs.scan.correction import ScanCorrection, ScanMap, ScanShift
-from miscal.runs.scan.plan import stored_cut
+from miscal.runs.scan.plan import Counted
 
 CELLS, SUMMARY, CORRECTION, SQL, PYTHON, PAGE = (
     "cells.parquet", "summary.json", "correction.json", "correction.sql", "correction.py", "report.html",
 )  # fmt: skip
-_ABOUT: dict[str, Any] = dict.fromkeys(("kind", "source", "probability", "outcome"), str)
-_ABOUT |= dict.fromkeys(("begins", "left_out", "notes", "terms"), list) | {"uncrossed": int, "least_rows": int}
-_ABOUT |= dict.fromkeys(("weight", "group"), str | None)
-"""What cells say of themselves."""
 FORMAT = 4
 """Version of the layout of the cells and of the summary; others are refused."""
 
@@ -111,13 +114,9 @@ class ScanSummary(Document):
 
 @dataclass(frozen=True)
 class Cells:
-    """Everything that a scan counted, and how: what its summary is computed from.
+    """Everything that a scan counted, and how: what its summary is computed from; `asked`: the answers to questions."""
 
-    `asked`: the answer to each question. `about`: what was counted, and the parts that columns play.
-    """
-
-    about: dict[str, Any]
-    plan: CellPlan
+    about: Counted
     asked: dict[Question, pl.DataFrame]
 
     def __call__(self, question: Question) -> pl.DataFrame:
@@ -131,14 +130,13 @@ class Cells:
 
     def to_bytes(self) -> bytes:
         """Return them as the content of a parquet file."""
-        questions = list(self.asked)
-        about = self.about | {"format": FORMAT, "questions": [asdict(one) for one in questions]}
+        about = self.about.model_dump() | {"format": FORMAT, "questions": [asdict(one) for one in self.asked]}
         head = pl.DataFrame(
             {"question": [-1], "about": [json.dumps(about)]}, schema={"question": pl.Int64, "about": pl.String}
         )
-        parts = [head, *(self.asked[one].with_columns(question=pl.lit(k, pl.Int64)) for k, one in enumerate(questions))]
+        counted = (one.with_columns(question=pl.lit(k, pl.Int64)) for k, one in enumerate(self.asked.values()))
         stream = io.BytesIO()
-        pl.concat(parts, how="diagonal").write_parquet(stream, compression="zstd", statistics=False)
+        pl.concat([head, *counted], how="diagonal").write_parquet(stream, compression="zstd", statistics=False)
         return stream.getvalue()
 
 
@@ -149,32 +147,25 @@ def read_cells(path: str | Path) -> Cells:
         raise FileError(f"{place}: no such file; give a folder that `miscal scan` wrote, or its cells.parquet")
     try:
         table = read_parquet(place)
-        about = json.loads(table.filter(pl.col("question") == -1)["about"][0])
-        if about["format"] != FORMAT:
-            raise MismatchError(
-                f"{place} has format {about['format']}; this version reads {FORMAT}: scan the rows again"
-            )
-        questions = [_question(one) for one in about["questions"]]
-        if wrong := [name for name, kind in _ABOUT.items() if not isinstance(about[name], kind)]:
-            raise ValueError(f"{wrong[0]} is not known")
-        vocabulary(about["kind"])
+        content = json.loads(table.filter(pl.col("question") == -1)["about"][0])
+        if (known := content.pop("format")) != FORMAT:
+            raise MismatchError(f"{place} has format {known}; this version reads {FORMAT}: scan the rows again")
+        questions = TypeAdapter(tuple[Question, ...]).validate_python(content.pop("questions"))
+        about = Counted(**content)
         numbers = table.drop("about").partition_by("question", as_dict=True)
         asked = {one: _answer(numbers[(k,)], one, about) for k, one in enumerate(questions)}
-        plan = about["plan"]
-        cuts = tuple(map(stored_cut, plan["cuts"]))
-        cells = CellPlan(cuts, tuple((stored_cut(one), stored_cut(two)) for one, two in plan["pairs"]))
     except MismatchError:
         raise
     except Exception as error:
         first = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise CorruptFile(f"{place} holds no cells of a scan ({first[:200]}): scan the rows again") from error
-    return Cells(about, cells, asked)
+    return Cells(about, asked)
 
 
-def _answer(table: pl.DataFrame, question: Question, about: dict[str, Any]) -> pl.DataFrame:
+def _answer(table: pl.DataFrame, question: Question, about: Counted) -> pl.DataFrame:
     """Return the counts of a question; refuse what no scan writes."""
-    weighted = about["weight"] is not None
-    terms = about["terms"]
+    weighted = about.weight is not None
+    terms = list(about.terms)
     if question.units:
         terms = ["n", "y", "e", "s", "v", *(("uw", "we", "ws", "wwv") if weighted else ())]
     elif question.residuals:
@@ -194,21 +185,6 @@ def _answer(table: pl.DataFrame, question: Question, about: dict[str, Any]) -> p
     ):
         raise ValueError("there are blanks, or numbers that are no counts")
     return found.with_columns(pl.col(question.keys).cast(pl.Int64))
-
-
-def _question(content: dict[str, Any]) -> Question:
-    members = tuple(
-        Member(tuple(map(stored_cut, one["cuts"])), tuple(map(tuple, one["cells"])), one["others"], one["apart"])
-        for one in content["members"]
-    )
-    return Question(
-        tuple(map(stored_cut, content["cuts"])),
-        members,
-        content["coarser"],
-        content["units"],
-        content["only"],
-        content["residuals"],
-    )
 
 
 _TRUTHS = {"True": ("True", "true", "1"), "False": ("False", "false", "0")}
@@ -304,3 +280,128 @@ def _end(cut: Cut, place: int) -> str:
         return real(cut.edges[place])
     moment = np.datetime64(int(cut.edges[place]), "s")
     return f"TIMESTAMP '{str(moment).replace('T', ' ')}'" if cut.timed else f"DATE '{str(moment)[:10]}'"
+
+
+# --- the sheet ----------------------------------------------------------------------------------------------------
+
+SHOWN = 6
+"""Groups in the picture that opens the page."""
+GLOSSARY = {
+    "Hidden": "How much more or less often the outcome is 1 than in rows of the same stratum of the {probability}, "
+    "which no reliability diagram shows. The interval allows for the choice among all groups tested.",
+    "Stratum": "Rows of nearly equal {probability}. Strata have about equal counts; their ends come from counts of "
+    "rows, never from outcomes.",
+    "Cell": "Rows of one stratum and one value of a column, counted where the table lies. All numbers of this page "
+    "follow from cells.parquet; `miscal scan cells.parquet` computes them again.",
+}
+
+
+def sheet_of(summary: ScanSummary) -> Sheet:
+    """Return the sheet of a scan."""
+    found = printable(summary)
+    terms, method, fitted = vocabulary(found.kind), found.findings_method, found.correction
+    whole = Group(0, "all rows", found.n, found.confidence, found.accuracy, None, Measure(value=None), "all")
+    groups = [
+        Group(
+            number=place,
+            name=group_name(one),
+            n=one.n,
+            predicted=one.confidence,
+            happened=one.happened,
+            corrected=one.corrected,
+            hidden=one.hidden,
+            colour="",
+            equal=one.expected,
+        )
+        for place, one in enumerate(found.findings, start=1)
+    ]
+    given = {one.number: finding for one, finding in zip(groups, found.findings, strict=True)}
+    name, *numbers = group_columns(terms)
+    columns = [
+        replace(name, of=lambda one: Cell(one.name, "; ".join(given[one.number].aliases[:3] if one.number else ()))),
+        *numbers,
+        Column(
+            "beside rows in the same groups above",
+            lambda one: _sized(given[one.number].conditional) if one.number else Cell(),
+            page=True,
+        ),
+        Column("adjusted p", lambda one: p_value(given[one.number].p_adjusted) if one.number else "", page=True),
+    ]
+    listed = Table(columns, [whole, *groups])
+    tables: dict[str, list[ColumnValue]] = {}
+    for one in found.values:
+        tables.setdefault(one.column, []).append(one)
+    tested = f"{count(method.candidates)} groups were tested on {count(found.n)} rows."
+    independent = "" if found.group else ", if rows are independent"
+    empty = f"Where nothing is hidden, it stays empty in at least {rate(1 - method.level)} of data sets{independent}."
+    counted = (
+        f"{count(found.n)} rows in {count(found.strata)} strata, {count(found.cells)} cells, "
+        f"{count(found.questions)} queries"
+    )
+    left_out = {one.name: f"not counted: {one.why}" for one in found.left_out}
+    first = [whole, *groups[:SHOWN]]
+    return Sheet(
+        "scan",
+        found.source,
+        found.answer,
+        found.kind,
+        tables=[listed],
+        facts=[("counted", counted), *([("not read", ", ".join(left_out))] if left_out else [])],
+        notes=[begin(one) for one in found.warnings],
+        pictures=[
+            Picture(
+                "Reliability of all rows",
+                drawn_curves([("all", "all rows", {"raw": found.curve})], (46.0, 352.0), (318.0, 10.0)),
+            ),
+            Picture(
+                "What it says, and what happened",
+                Forest(first, forest_axis(first), terms.heads[1], "corrected"),
+                f"{SHOWN} of {len(groups)}" if len(groups) > SHOWN else "",
+            ),
+        ],
+        folds=[
+            Fold("findings", "All groups", f"{count(len(groups))} beyond chance", [tested, listed, empty]),
+            Fold(
+                "columns",
+                "Columns, value by value",
+                f"{count(len(tables))} columns, {count(len(found.values))} values",
+                [_values(found, tables)],
+            ),
+            Fold(
+                "making",
+                "How this was found",
+                method.adjustment,
+                [
+                    f"Rows were counted where they lie: {counted}. {begin(method.adjustment)}.",
+                    {
+                        "log loss, as it is": metric(fitted.log_loss_raw),
+                        f"by the map alone ({fitted.map.name})": metric(fitted.log_loss_map),
+                        f"with {len(fitted.shifts)} shifts": f"{metric(fitted.log_loss)}, on held-out folds; groups "
+                        "chosen on all rows",
+                        **left_out,
+                    },
+                ],
+            ),
+        ],
+        glossary={word: meaning.format(probability=terms.probability) for word, meaning in GLOSSARY.items()},
+        version=found.versions.get("miscal"),
+    )
+
+
+def _sized(measure: Measure) -> Cell:
+    if measure.value is None:
+        return Cell()
+    ends = bounds(measure.interval)
+    return Cell(f"{points(measure.value)}{f' ({ends})' if ends else ''}")
+
+
+def _values(found: ScanSummary, tables: dict[str, list[ColumnValue]]) -> Markup:
+    """Draw the values of the columns, as the page of a run has them."""
+    # a terminal needs no templates
+    from miscal.report.frame import environment
+
+    terms, views = vocabulary(found.kind), column_views(tables)
+    words = {"terms": terms, "decimals": 1, "digits": 1 if terms.digits else 0}
+    panel = environment().get_template("panels/columns.html")
+    drawn = panel.render(columns=views, more=len(tables) - len(views), n=found.n, kind="rows", listed=99, **words)
+    return Markup(drawn)  # noqa: S704 - its template escapes what it prints

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from itertools import combinations, islice
 from typing import Any
@@ -15,8 +15,10 @@ import numpy as np
 import polars as pl
 
 from miscal.base.arrays import SHOWN_IN_WARNING, value_list
+from miscal.base.document import Part
 from miscal.base.errors import InputError, argument
 from miscal.base.frames import scan_parquet
+from miscal.base.vocabulary import Kind
 from miscal.data.columns import split_names
 from miscal.data.counting import MOST_UNITS, PERIODS, Cut, Sums, cell_of
 from miscal.data.readers.candidate_groups import LEAST_UNITS, may_count, names_identity
@@ -101,20 +103,30 @@ def found_units(relation: Relation, sums: Sums, least_rows: int) -> str | None:
     return min(able, key=lambda one: one.endswith(":day"), default=None)
 
 
-@dataclass(frozen=True)
-class Planned:
-    """What is counted: cells at which strata begin, columns and pairs, columns `left_out` and why, rows and events.
+class _NoCells(Exception):
+    """Why a column is left out."""
 
-    `uncrossed`: pairs of columns that are left out. `seen`: digest of the counts that this was planned by.
+
+class Counted(Part):
+    """What cells say of themselves: what was counted, and the parts that columns play.
+
+    `begins`: cells at which strata begin, but for the first. `left_out`: columns, and why. `terms`: what was summed.
+    `uncrossed`: pairs of columns that are left out.
     """
 
-    cells: CellPlan
+    kind: Kind
+    source: str
+    probability: str
+    outcome: str
+    weight: str | None
+    group: str | None
     begins: tuple[int, ...]
     left_out: tuple[tuple[str, str], ...]
-    n: float
-    events: float
+    notes: tuple[str, ...]
+    least_rows: int
+    terms: tuple[str, ...]
     uncrossed: int
-    seen: str
+    plan: CellPlan
 
 
 def named_columns(relation: Relation, asked: Sequence[str], every: bool) -> tuple[Relation, list[str]]:
@@ -171,11 +183,10 @@ def checked_rows(relation: Relation, sums: Sums) -> tuple[Relation, str, tuple[s
         raise InputError(
             f"column {name!r} must hold probabilities, numbers in [0, 1]; it holds {relation.schema[name]}"
         )
+    outside = f"column {name!r} must be in [0, 1]; {{}} rows are outside: give probabilities, not percentages or scores"
     wrong = {
         f"column {name!r} has {{}} rows without a probability: fill or leave them out": f.is_null(),
-        f"column {name!r} must be in [0, 1]; {{}} rows are outside: give probabilities, not percentages or scores": (
-            (f < 0) | (f > 1)
-        ),
+        outside: (f < 0) | (f > 1),
     }
     outcome_is = NUMBER
     if sums.event is not None:
@@ -215,8 +226,8 @@ def checked_rows(relation: Relation, sums: Sums) -> tuple[Relation, str, tuple[s
     mass = sums.weight or sums.count
     idle = none if mass is None else count(nw.col(mass) == 0)
     asked = {f"c{place}": count(one) for place, one in enumerate(wrong.values())}
-    total = {"every": one, "idle": idle, "total": one if sums.count is None else nw.col(sums.count).cast(nw.Float64)}
-    seen = relation.ask({}, asked | total).row(0, named=True)
+    asked |= {"every": one, "idle": idle, "total": one if sums.count is None else nw.col(sums.count).cast(nw.Float64)}
+    seen = relation.ask({}, asked).row(0, named=True)
     for place, said in enumerate(wrong):
         if (many := int(seen[f"c{place}"] or 0)) > 0:
             raise InputError(said.format(f"{many:,}"))
@@ -246,8 +257,13 @@ def _other_values(relation: Relation, sums: Sums, outcome_is: str) -> list[str]:
     return [said] if len(others) > 1 else []
 
 
-def plan_of(relation: Relation, sums: Sums, outcome_is: str, columns: Any, least_rows: int) -> Planned:
-    """Cut the probability into strata and columns into cells, from counts of rows."""
+def plan_of(
+    relation: Relation, sums: Sums, outcome_is: str, columns: Any, least_rows: int
+) -> tuple[dict[str, Any], tuple[float, float], str]:
+    """Cut the probability into strata and columns into cells, from counts of rows.
+
+    Return what `Counted` says of it, how many rows and events there are, and a digest of the counts.
+    """
     terms = sums.terms()
     known = Relation(relation.frame.select(**sums.base(outcome_is)), relation.name, relation.show)
     fine = known.ask({"cell": cell_of(nw.col("risk"))}, {name: terms[name] for name in ("n", "y")}).sort("cell")
@@ -257,24 +273,25 @@ def plan_of(relation: Relation, sums: Sums, outcome_is: str, columns: Any, least
     if n < 2 * least_rows:
         raise InputError(f"{argument('least_rows')}: {relation.name} has {n:,.0f} rows, too few for two cells of it")
     begins = _strata(fine["cell"].to_numpy().astype(int), fine["n"].to_numpy().astype(float), least_rows)
-    cuts, left_out, sizes = [], [], []
+    strata, cuts, left_out, sizes = len(begins) + 1, [], [], []
     for name in _names(relation, sums, columns):
-        cut, why, rows = _cut(relation, sums, name, n, len(begins) + 1, least_rows)
-        if cut is None:
-            left_out.append((name, why))
+        try:
+            cut, rows = _cut(relation, sums, name, n, strata, least_rows)
+        except _NoCells as why:
+            left_out.append((name, str(why)))
             continue
         cuts.append(cut)
         sizes.append(rows)
     asked = [(_in_pairs(cut, rows), _typical(rows)) for cut, rows in zip(cuts, sizes, strict=True)]
     # columns of values before those of bins, as in the rows of a run
     crossed = sorted((one for one in asked if one[0].values or one[0].kind != TEXT), key=lambda one: not one[0].values)
-    strata, ways = len(begins) + 1, []
+    ways = []
     for one, two in islice(combinations(crossed, 2), int(LEDGER_DEFAULTS.pair_work // n)):
         coarser = max(4 if strata >= 64 else 1, _coarser(one[1] * two[1] / n, strata, least_rows))
         ways.append((replace(one[0], coarser=coarser), replace(two[0], coarser=coarser)))
-    seen = sha256(repr([fine.rows(), *(rows.tolist() for rows in sizes)]).encode()).hexdigest()
     uncrossed = len(crossed) * (len(crossed) - 1) // 2 - len(ways)
-    return Planned(CellPlan(tuple(cuts), tuple(ways)), begins, tuple(left_out), n, events, uncrossed, seen)
+    planned = {"begins": begins, "left_out": left_out, "uncrossed": uncrossed, "plan": CellPlan((*cuts,), (*ways,))}
+    return planned, (n, events), sha256(repr([fine.rows(), *(rows.tolist() for rows in sizes)]).encode()).hexdigest()
 
 
 def _typical(rows: np.ndarray) -> float:
@@ -336,41 +353,33 @@ def _equal(cells: np.ndarray, rows: np.ndarray, many: int) -> tuple[int, ...]:
     return tuple(int(cells[place]) for place in sorted(begins) if 0 < place < len(cells))
 
 
-def _cut(
-    relation: Relation, sums: Sums, name: str, n: float, strata: int, least: int
-) -> tuple[Cut | None, str, np.ndarray]:
-    """Cut a column; with why it is left out, and with about how many rows its cells have."""
-    kind, none = relation.kind_of(name), np.zeros(0)
+def _cut(relation: Relation, sums: Sums, name: str, n: float, strata: int, least: int) -> tuple[Cut, np.ndarray]:
+    """Cut a column; return about how many rows its cells have, too."""
+    kind, of = relation.kind_of(name), relation.schema[name]
     if kind is None:
-        return None, f"holds {relation.schema[name]}, which has no cells", none
+        raise _NoCells(f"holds {of}, which has no cells")
     if kind == TEXT:
-        cut, why, rows = _text(relation, sums, name, n)
+        cut, rows = _text(level_counts(relation, sums.rows, name, MOST_LEVELS + 2), name, n, of == nw.Boolean)
     elif kind == DATE:
-        if getattr(relation.schema[name], "time_zone", None):
-            return None, "holds times with a time zone: cast them to dates", none
-        days = day_counts(relation, sums.rows, name)
-        cut, why, rows = _between(name, days, DATE, False)
-        cut = cut and replace(cut, timed=relation.schema[name] != nw.Date)
+        if getattr(of, "time_zone", None):
+            raise _NoCells("holds times with a time zone: cast them to dates")
+        cut, rows = _between(name, day_counts(relation, sums.rows, name), DATE, False)
+        cut = replace(cut, timed=of != nw.Date)
     else:
-        counted = number_counts(relation, sums.rows, name, _CELLS)
-        cut, why, rows = _between(name, counted, NUMBER, relation.schema[name].is_integer())
-    if cut is None:
-        return None, why, none
+        cut, rows = _between(name, number_counts(relation, sums.rows, name, _CELLS), NUMBER, of.is_integer())
     coarser = 1
     if least > 1:
-        cut, why, rows = _enough(relation, sums, cut, least)
-        if cut is None:
-            return None, why, none
+        cut, rows = _enough(relation, sums, cut, least)
         coarser = _coarser(_typical(rows), strata, least)
         if cut.edges:
             rows = np.bincount(np.searchsorted(wide(cut).edges, (-np.inf, *cut.edges), "right"), rows)
     while strata / coarser * cut.count > MOST_CELLS:
         coarser *= 2
-    return replace(cut, coarser=coarser), "", rows
+    return replace(cut, coarser=coarser), rows
 
 
-def _enough(relation: Relation, sums: Sums, cut: Cut, least: int) -> tuple[Cut | None, str, np.ndarray]:
-    """Cut a column anew so that every cell has rows enough; with why that is not possible, and rows of its cells."""
+def _enough(relation: Relation, sums: Sums, cut: Cut, least: int) -> tuple[Cut, np.ndarray]:
+    """Cut a column anew so that every cell has rows enough; return the rows of its cells, too."""
     counted = relation.ask({"code": cut.code()}, {"n": sums.rows})
     rows = np.zeros(cut.count + 2)
     np.add.at(rows, cut.codes_of(counted["code"]).to_numpy(), counted["n"].cast(pl.Float64).to_numpy())
@@ -378,7 +387,7 @@ def _enough(relation: Relation, sums: Sums, cut: Cut, least: int) -> tuple[Cut |
     if 0 < blank < least and cut.kind == TEXT:
         cut, blank, pooled = replace(cut, blank=False, pooled=cut.pooled + 1), 0.0, pooled + blank
     elif 0 < blank < least:
-        return None, f"has fewer than {least} rows without a value: fill them, or leave these rows out", np.zeros(0)
+        raise _NoCells(f"has fewer than {least} rows without a value: fill them, or leave these rows out")
     if cut.kind == TEXT:
         order = sorted(range(cut.count), key=lambda place: -rows[place])
         while order and (rows[order[-1]] < least or 0 < pooled < least):
@@ -394,13 +403,12 @@ def _enough(relation: Relation, sums: Sums, cut: Cut, least: int) -> tuple[Cut |
         ends = zip(cut.edges or cut.values[1:], np.diff(run), strict=True)
         cut = replace(cut, values=(), edges=tuple(end for end, new in ends if new), whole=whole)
     if len(rows) + (blank > 0) + (pooled > 0) < 2 or not rows:
-        return None, f"has no two values of {least} rows", np.zeros(0)
-    return cut, "", np.array(rows)
+        raise _NoCells(f"has no two values of {least} rows")
+    return cut, np.array(rows)
 
 
-def _text(relation: Relation, sums: Sums, name: str, n: float) -> tuple[Cut | None, str, np.ndarray]:
-    levels = level_counts(relation, sums.rows, name, MOST_LEVELS + 2)
-    truth = relation.schema[name] == nw.Boolean
+def _text(levels: pl.DataFrame, name: str, n: float, truth: bool) -> tuple[Cut, np.ndarray]:
+    """Cut a column of texts or truths by their counts: values with rows enough are cells."""
     if truth:
         levels = levels.with_columns(pl.col("value").str.to_titlecase())
     known = levels.filter(pl.col("value").is_not_null())
@@ -408,39 +416,27 @@ def _text(relation: Relation, sums: Sums, name: str, n: float) -> tuple[Cut | No
     kept = known.filter(pl.col("n") >= LEDGER_DEFAULTS.min_rows).head(MOST_LEVELS).sort("value")
     rows = float(kept["n"].sum())
     if len(kept) == 0 or rows < (1 - LEDGER_DEFAULTS.identifier_share) * (n - blank):
-        return None, f"names rows, not groups: few of its values have {LEDGER_DEFAULTS.min_rows} rows", np.zeros(0)
-    pooled = n - blank - rows
-    cut = Cut(
-        name,
-        TEXT,
-        tuple(kept["value"].to_list()),
-        pooled=len(known) - len(kept),
-        pooled_rows=round(pooled),
-        truth=truth,
-    )
-    return (cut, "", kept["n"].to_numpy()) if cut.count > 1 or blank or pooled else (None, "has one value", np.zeros(0))
+        raise _NoCells(f"names rows, not groups: few of its values have {LEDGER_DEFAULTS.min_rows} rows")
+    few, values = n - blank - rows, tuple(kept["value"].to_list())
+    if len(values) < 2 and not blank and not few:
+        raise _NoCells("has one value")
+    pooled = {"pooled": len(known) - len(kept), "pooled_rows": round(few)}
+    return Cut(name, TEXT, values, truth=truth, **pooled), kept["n"].to_numpy()
 
 
-def _between(name: str, counted: pl.DataFrame, kind: str, integer: bool) -> tuple[Cut | None, str, np.ndarray]:
+def _between(name: str, counted: pl.DataFrame, kind: str, integer: bool) -> tuple[Cut, np.ndarray]:
     """Cut numbers or dates, counted in narrow cells, between edges; few numbers one by one."""
     if len(counted) == 0:
-        return None, "has no value", np.zeros(0)
+        raise _NoCells("has no value")
     rows, low, high = (counted[column].to_numpy().astype(float) for column in ("n", "low", "high"))
     if len(counted) < 2 and low[0] == high[0]:
-        return None, "has one value", np.zeros(0)
+        raise _NoCells("has one value")
     if kind == NUMBER and len(counted) <= LEDGER_DEFAULTS.few_values and (low == high).all():
-        return Cut(name, NUMBER, tuple(low.tolist())), "", rows
+        return Cut(name, NUMBER, tuple(low.tolist())), rows
     points = np.maximum(1, np.rint(rows / rows.sum() * _POINTS).astype(int))
     values = np.concatenate([np.linspace(*ends, many) for *ends, many in zip(low, high, points, strict=True)])
-    values = np.rint(values) if integer else values
-    bins = bins_of(name, values, LEDGER_DEFAULTS.bins, kind == DATE)
+    bins = bins_of(name, np.rint(values) if integer else values, LEDGER_DEFAULTS.bins, kind == DATE)
     if bins.count < 2:
-        return None, "has one value", np.zeros(0)
+        raise _NoCells("has one value")
     cut = Cut(name, kind, edges=tuple(bins.inner.tolist()), whole=bins.whole and integer)
-    places = np.searchsorted(np.array(wide(cut).edges), (low + high) / 2, "right")
-    return cut, "", np.bincount(places, rows)
-
-
-def stored_cut(content: dict[str, Any]) -> Cut:
-    """Read a cut from its JSON."""
-    return Cut(**content | {"values": tuple(content["values"]), "edges": tuple(content["edges"])})
+    return cut, np.bincount(np.searchsorted(np.array(wide(cut).edges), (low + high) / 2, "right"), rows)
