@@ -42,6 +42,18 @@ def test_rows_that_cannot_be_used_are_refused_and_counted(rows, case, engine):
         miscal.scan(source, **EVENT)
 
 
+def test_probabilities_within_rounding_of_0_and_1_are_clipped_as_rows_that_are_read_are(rows):
+    rounded, exact = (
+        rows.with_columns(pl.when(pl.int_range(pl.len()) < 40).then(pl.lit(one)).otherwise("risk").alias("risk"))
+        for one in (1.0000005, 1.0)
+    )
+    for some, same in zip(engines(rounded), engines(exact), strict=True):
+        found, expected = (miscal.scan(one, group="none", **EVENT).summary for one in (some, same))
+        assert "risk: 40 rows were up to 1e-06 outside [0, 1] and were clipped" in found.warnings
+        for name in ("confidence", "accuracy", "findings", "curve"):
+            assert getattr(found, name) == getattr(expected, name)
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from miscal.base.arrays import SHOWN_IN_WARNING, value_list
+from miscal.base.checks import CLIP_TOLERANCE, outside_unit
 from miscal.base.document import Part
 from miscal.base.errors import InputError, argument
 from miscal.base.frames import scan_parquet
@@ -186,7 +187,7 @@ def checked_rows(relation: Relation, sums: Sums) -> tuple[Relation, str, tuple[s
     outside = f"column {name!r} must be in [0, 1]; {{}} rows are outside: give probabilities, not percentages or scores"
     wrong = {
         f"column {name!r} has {{}} rows without a probability: fill or leave them out": f.is_null(),
-        outside: (f < 0) | (f > 1),
+        outside: outside_unit(f),
     }
     outcome_is = NUMBER
     if sums.event is not None:
@@ -227,7 +228,7 @@ def checked_rows(relation: Relation, sums: Sums) -> tuple[Relation, str, tuple[s
     idle = none if mass is None else count(nw.col(mass) == 0)
     asked = {f"c{place}": count(one) for place, one in enumerate(wrong.values())}
     asked |= {"every": one, "idle": idle, "total": one if sums.count is None else nw.col(sums.count).cast(nw.Float64)}
-    seen = relation.ask({}, asked).row(0, named=True)
+    seen = relation.ask({}, asked | {"rounded": count((f < 0) | (f > 1))}).row(0, named=True)
     for place, said in enumerate(wrong):
         if (many := int(seen[f"c{place}"] or 0)) > 0:
             raise InputError(said.format(f"{many:,}"))
@@ -238,6 +239,10 @@ def checked_rows(relation: Relation, sums: Sums) -> tuple[Relation, str, tuple[s
     if seen["idle"]:
         notes.append(f"{mass}: {seen['idle']:,} rows have 0, and do not count")
         relation = relation.where(nw.col(mass) > 0)
+    if seen["rounded"]:
+        notes.append(f"{name}: {seen['rounded']:,} rows were up to {CLIP_TOLERANCE} outside [0, 1] and were clipped")
+        frame = relation.frame.with_columns(**{name: f.clip(0.0, 1.0)})
+        relation = Relation(frame, relation.name, relation.show, relation.files)
     return relation, outcome_is, tuple(notes)
 
 
