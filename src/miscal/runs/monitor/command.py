@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from importlib import metadata
 from itertools import accumulate
 from pathlib import Path
@@ -31,7 +31,7 @@ from miscal.runs.monitor.document import (
     QuestionNumbers,
     RowsOfLooks,
 )
-from miscal.runs.monitor.new_rows import Read, frame_of, read_labelled
+from miscal.runs.monitor.new_rows import NewLabelled, frame_of, read_labelled
 from miscal.runs.monitor.state import (
     COLUMNS,
     MEANS,
@@ -166,10 +166,21 @@ def _look(
     saved, by_id = run.load_model(), None if before is None else before.by_id
     alone = units is not None and units.source == "column" and group == units.column
     units_of = {"group": column, "equal_inputs": equal, "blanks_alone": alone}
-    read = read_labelled(run, saved, data, by_id=by_id, **units_of, **options)
-    rows, frame = read.rows, frame_of(run, saved, read.rows)
+    rows = read_labelled(run, saved, data, by_id=by_id, **units_of, **options)
+    frame = frame_of(run, saved, rows)
     if before is None:
-        before = _begin(run, read, frame, model, tolerance, group)
+        # what a monitor keeps is fixed at its first look: what it asks, what counts as right, how rows are recognised
+        left: list[str] = []
+        factor = units.factor if units is not None and group == units.column else 1.0
+        before = MonitorState(
+            model=model,
+            group=group,
+            tolerance=tolerance,
+            questions=questions_of(run, frame, tolerance=tolerance, factor=max(factor, 1.0), left=left),
+            left_out=tuple(map(clean_text, left)),
+            by_id=rows.id is not None,
+            seen=np.unique(keys_of(rows.learned)),
+        )
     states.refuse_unfit(before, len(run.summary.findings))
     refuse_counted(before, rows, folder)
     groups = groups_of(rows)
@@ -177,39 +188,43 @@ def _look(
     after = before.model_copy(
         update={
             "questions": tuple(one.after(rows, _inside(run, one, frame)) for one in before.questions),
-            "looks": (*before.looks, _numbers(read, data, at, len(before.looks) + 1, returning)),
+            "looks": (*before.looks, _numbers(rows, data, at, len(before.looks) + 1, returning)),
             "sums": (*before.sums, int(sums_of(rows)[-1])),
             "seen": before.seen if rows.id is None else np.union1d(before.seen, keys_of(rows.id)),
             "groups": np.union1d(before.groups, groups),
         }
     )
-    warnings = list(read.notes)
+    warnings = [*rows.notes]
     if returning:
         warnings.append(
             f"{returning:,} of {len(rows):,} rows are of groups of {group!r} that came at earlier looks. Rows of a "
             "group depend on each other, and across looks this is not allowed for: keep the rows of a group together "
             "in one file, or take the intervals as too narrow"
         )
-    unit = column or ("input" if equal else "row")
-    return after, _document(run, after, plain(read.columns), warnings, unit)
-
-
-def _begin(
-    run: RunContent, read: Read, frame: Frame, digests: tuple[str, ...], tolerance: float | None, group: str | None
-) -> MonitorState:
-    """Fix everything that a monitor keeps: what it asks, what counts as right, and how rows are recognised."""
-    left: list[str] = []
-    units = run.summary.units
-    factor = units.factor if units is not None and group == units.column else 1.0
-    asked = questions_of(run, frame, tolerance=tolerance, factor=max(factor, 1.0), left=left)
-    return MonitorState(
-        model=digests,
-        group=group,
-        tolerance=tolerance,
+    asked = tuple(_question(run, one) for one in after.questions)
+    many = sum(one.rows for one in after.looks)
+    means = {
+        name: sum(one.rows * getattr(one, name) for one in after.looks) / many
+        for name in ("accuracy", "confidence", "corrected", "brier_raw", "brier_corrected")
+    }
+    raised = [one.rows.last for one in asked if one.alarms and one.state == BROKEN]
+    return after, Monitoring(
+        kind=run.summary.kind,
+        epsilon=run.summary.settings.get("epsilon"),
+        run=clean_text(run.path.resolve().name),
+        alpha=SIGNIFICANCE,
+        group=None if group in (None, BY_ROWS) else clean_text(group),
+        unit=clean_text(column or ("input" if equal else "row")),
+        alarm=bool(raised),
+        raised=min(raised, default=None),
+        rows=many,
+        **means,
+        looks=after.looks,
         questions=asked,
-        left_out=tuple(clean_text(one) for one in left),
-        by_id=read.rows.id is not None,
-        seen=np.unique(keys_of(read.learned)),
+        left_out=after.left_out,
+        warnings=tuple(map(clean_text, warnings)),
+        columns=plain(rows.taken),
+        versions={name: metadata.version(name) for name in LIBRARIES},
     )
 
 
@@ -226,54 +241,26 @@ def _inside(run: RunContent, one: Question, frame: Frame) -> np.ndarray | None:
     return condition.rows(frame)
 
 
-def _numbers(read: Read, data: Any, at: str | None, look: int, returning: int) -> LookNumbers:
-    rows = read.rows
-    lost = log_losses(rows.correct, rows.corrected) - log_losses(rows.correct, rows.confidence)
+def _numbers(rows: NewLabelled, data: Any, at: str | None, look: int, returning: int) -> LookNumbers:
+    y, f, q = rows.correct, rows.confidence, rows.corrected
+    means = {
+        "accuracy": y,
+        "confidence": f,
+        "corrected": q,
+        "brier_raw": squared_errors(y, f),
+        "brier_corrected": squared_errors(y, q),
+        "lost": log_losses(y, q) - log_losses(y, f),
+        "unsupported": ~rows.supported,
+    }
     return LookNumbers(
         look=look,
         source=clean_text(Path(data).name if isinstance(data, (str, Path)) else "rows in memory"),
         at=None if at is None else clean_text(at),
         rows=len(rows),
         units=rows.units,
-        dropped=read.dropped,
-        accuracy=float(rows.correct.mean()),
-        confidence=float(rows.confidence.mean()),
-        corrected=float(rows.corrected.mean()),
-        brier_raw=float(squared_errors(rows.correct, rows.confidence).mean()),
-        brier_corrected=float(squared_errors(rows.correct, rows.corrected).mean()),
-        lost=float(lost.mean()),
-        unsupported=float(np.mean(~rows.supported)),
+        dropped=rows.dropped,
         returning=returning,
-    )
-
-
-def _document(
-    run: RunContent, state: MonitorState, columns: dict[str, Any], warnings: Sequence[str], unit: str
-) -> Monitoring:
-    asked = tuple(_question(run, one) for one in state.questions)
-    rows = sum(one.rows for one in state.looks)
-    means = {
-        name: sum(one.rows * getattr(one, name) for one in state.looks) / rows
-        for name in ("accuracy", "confidence", "corrected", "brier_raw", "brier_corrected")
-    }
-    raised = [one.rows.last for one in asked if one.alarms and one.state == BROKEN]
-    return Monitoring(
-        kind=run.summary.kind,
-        epsilon=run.summary.settings.get("epsilon"),
-        run=clean_text(run.path.resolve().name),
-        alpha=SIGNIFICANCE,
-        group=None if state.group in (None, BY_ROWS) else clean_text(state.group),
-        unit=clean_text(unit),
-        alarm=bool(raised),
-        raised=min(raised, default=None),
-        rows=rows,
-        **means,
-        looks=state.looks,
-        questions=asked,
-        left_out=state.left_out,
-        warnings=tuple(clean_text(one) for one in warnings),
-        columns=columns,
-        versions={name: metadata.version(name) for name in LIBRARIES},
+        **{name: float(values.mean()) for name, values in means.items()},
     )
 
 
@@ -284,22 +271,17 @@ def _question(run: RunContent, one: Question) -> QuestionNumbers:
     n = int(of["rows"])
     # means of values in [0, 1], whose sums are rounded
     means = {name: min(of[name] / n, 1.0) if n else None for name in MEANS}
+    course = zip(*one.course(1, len(one.history)), strict=True)
     return QuestionNumbers(
-        key=one.key,
-        kind=one.kind,
+        **one.model_dump(include={"key", "kind", "error", "allowed"}),
         about=clean_text(one.about),
         phrase=None if one.place is None else clean_text(run.summary.findings[one.place].condition.phrase),
         alarms=one.kind in WHOLE and one.place is None,
-        error=one.error,
-        allowed=one.allowed,
         state=one.state,
         rows=RowsOfLooks(
             first=since, last=shown, n=n, units=int(of["units"]), value=_measure(n, mean, radius), **means
         ),
-        course=tuple(
-            _measure(int(now[0]), value, reach)
-            for now, value, reach in zip(*one.course(1, len(one.history)), strict=True)
-        ),
+        course=tuple(_measure(int(now[0]), value, reach) for now, value, reach in course),
     )
 
 

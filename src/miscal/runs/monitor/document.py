@@ -160,14 +160,17 @@ class Monitoring(ShowsItself, Document):
     columns: dict[str, str | tuple[str, ...] | None]
     versions: dict[str, str]
 
-    def asked(self, kind: QuestionKind) -> list[QuestionNumbers]:
-        """Return the questions of one kind; of all rows there is one of either kind."""
-        return [one for one in self.questions if one.kind == kind]
+    def asked(self, *kinds: QuestionKind) -> list[QuestionNumbers]:
+        """Return the questions of some kinds; of all rows there is one of either kind."""
+        return [one for one in self.questions if one.kind in kinds]
 
     @property
     def answer(self) -> Answer:
         """Whether the correction holds, and by how much; where it does not; and what to do."""
-        return Answer(headline=_headline(self), reason=_reason(self), action=_action(self))
+        level, gain = (self.asked(kind)[0] for kind in (LEVEL, GAIN))
+        parts = self.asked(FINDING, THRESHOLD)
+        reason, action = _reason(self, level, parts), _action(self, level, gain, parts)
+        return Answer(headline=_headline(level, gain), reason=reason, action=action)
 
     @property
     def in_order(self) -> list[QuestionNumbers]:
@@ -180,9 +183,8 @@ class Monitoring(ShowsItself, Document):
         return sheet_of(self)
 
 
-def _headline(found: Monitoring) -> str:
+def _headline(level: QuestionNumbers, gain: QuestionNumbers) -> str:
     """Say whether outcomes are what the correction says, and by how much they are not."""
-    (level,), (gain,) = found.asked(LEVEL), found.asked(GAIN)
     low, high = level.rows.value.interval or (None, None)
     if level.state != BROKEN and gain.state == BROKEN:
         return f"The correction does harm: log loss is {gain.rows.value.value or 0.0:.3g} higher with it than without."
@@ -191,55 +193,44 @@ def _headline(found: Monitoring) -> str:
     if level.state == HOLDS:
         return f"The correction holds: outcomes are at most {upper_limit(max(-low, high))} points from what it says."
     if low < 0 < high:
-        return f"Not known yet whether the correction holds: outcomes are {_off(low)} to {_off(high)} what it says."
-    side = "below" if high <= 0 else "above"
-    near = "" if level.state == BROKEN else f"; {_tolerated(level)} are tolerated"
-    return f"Outcomes are {side} what it says, by {_between(low, high)} points{near}."
+        off = f"{in_points(-low)} below to {in_points(high)} above"
+        return f"Not known yet whether the correction holds: outcomes are {off} what it says."
+    # sizes between two differences of one sign
+    large, small = alike_points(sorted((abs(low), abs(high)), reverse=True))
+    near = "" if level.state == BROKEN else f"; {in_points(level.allowed[1])} are tolerated"
+    return f"Outcomes are {'below' if high <= 0 else 'above'} what it says, by {small} to {large} points{near}."
 
 
-def _tolerated(level: QuestionNumbers) -> str:
-    """Write the distance from what the correction says that counts as right."""
-    return in_points(level.allowed[1])
-
-
-def _reason(found: Monitoring) -> str:
+def _reason(found: Monitoring, level: QuestionNumbers, parts: list[QuestionNumbers]) -> str:
     """Say where outcomes are farthest from what the correction says, or what was asked."""
-    (level,) = found.asked(LEVEL)
-    parts = [one for one in found.questions if one.kind in (FINDING, THRESHOLD)]
+
+    def promised(rows: RowsOfLooks) -> str:
+        says, true = spoken(rows.corrected or 0.0), spoken(rows.observed or 0.0)
+        return f"it says {says}, and {true} {vocabulary(found.kind).come_true} ({_count(rows.n, 'row')})"
+
     broken = [one for one in parts if one.state == BROKEN and one.rows.observed is not None]
     if broken:
         worst = max(broken, key=lambda one: abs(one.rows.value.value or 0.0))
         [name] = brief_names([worst.phrase or worst.about], LONGEST_NAME)
-        return f"Farthest off, {name}: {_promise(worst, found)}."
+        return f"Farthest off, {name}: {promised(worst.rows)}."
     if level.rows.observed is None:
         return "There are no rows yet."
     if found.alarm or not parts:
-        rows = level.rows
-        looks = f"Look {rows.first}" if rows.first == rows.last else f"Looks {rows.first} to {rows.last}"
-        return f"{looks}: {_promise(level, found)}."
+        looks = _looks(level.rows)
+        return f"{looks[0].upper()}{looks[1:]}: {promised(level.rows)}."
     holds = sum(one.state == HOLDS for one in parts)
-    known = f"No part is shown to be off; {holds} of {len(parts):,} hold"
-    return f"All rows: {_promise(level, found)}. {known}."
+    return f"All rows: {promised(level.rows)}. No part is shown to be off; {holds} of {len(parts):,} hold."
 
 
-def _promise(one: QuestionNumbers, found: Monitoring) -> str:
-    rows = one.rows
-    says, true = spoken(rows.corrected or 0.0), spoken(rows.observed or 0.0)
-    return f"it says {says}, and {true} {vocabulary(found.kind).come_true} ({_count(rows.n, 'row')})"
-
-
-def _action(found: Monitoring) -> str:
+def _action(found: Monitoring, level: QuestionNumbers, gain: QuestionNumbers, parts: list[QuestionNumbers]) -> str:
     """Say whether to go on with the correction, and what to do else."""
-    (level,), (gain,) = found.asked(LEVEL), found.asked(GAIN)
-    parts = [one for one in found.questions if one.kind in (FINDING, THRESHOLD)]
-    broken = sum(one.state == BROKEN for one in parts)
     promises = [one for one in found.asked(PROMISE) if one.state == BROKEN]
     if gain.state == BROKEN:
         return "Do not use the correction: find out what changed, and run miscal discover again with rows of this kind."
     if level.state == BROKEN:
         _, high = gain.rows.value.interval or (None, None)
-        better = high is not None and high < 0
-        still = f"; until then it is {'better' if better else 'no worse'} than none" if gain.state == HOLDS else ""
+        better = "better" if high is not None and high < 0 else "no worse"
+        still = f"; until then it is {better} than none" if gain.state == HOLDS else ""
         return f"Correct anew: find out what changed, and run miscal discover again with rows of this kind{still}."
     if any(one.alarms for one in promises):
         return "Let it decide nothing alone: find out what changed, and run miscal discover again with such rows."
@@ -247,7 +238,7 @@ def _action(found: Monitoring) -> str:
         [name] = brief_names([promises[0].phrase or ""], LONGEST_NAME)
         more = f" ({_count(len(promises) - 1, 'group')} more)" if len(promises) > 1 else ""
         return f"Let it decide nothing alone where {name}{more}: there are more errors than were accepted."
-    if broken:
+    if broken := sum(one.state == BROKEN for one in parts):
         where = f"{broken} of {_count(len(parts), 'part')}"
         return f"Correct anew where it does not hold ({where}): run miscal discover again."
     if level.state == HOLDS:
@@ -269,14 +260,8 @@ def _more_rows(one: QuestionNumbers) -> float | None:
     return needed - one.rows.n if 1 < needed / one.rows.n < MOST_MORE else None
 
 
-def _off(value: float) -> str:
-    return f"{in_points(abs(value))} {'below' if value < 0 else 'above'}"
-
-
-def _between(low: float, high: float) -> str:
-    """Write the sizes between two differences of one sign."""
-    large, small = alike_points(sorted((abs(low), abs(high)), reverse=True))
-    return f"{small} to {large}"
+def _looks(rows: RowsOfLooks) -> str:
+    return f"look {rows.first}" if rows.first == rows.last else f"looks {rows.first} to {rows.last}"
 
 
 def _count(n: int, what: str) -> str:
@@ -304,7 +289,8 @@ GLOSSARY = {
 def sheet_of(document: Monitoring) -> Sheet:
     """Return the sheet of a monitor."""
     found = printable(document)
-    terms, last, (level,) = vocabulary(found.kind), found.looks[-1], found.asked(LEVEL)
+    terms, last, [level] = vocabulary(found.kind), found.looks[-1], found.asked(LEVEL)
+    tolerated = in_points(level.allowed[1])
     dropped = f"; {last.dropped:,} left out as invalid" if last.dropped else ""
     by = "" if found.unit == "row" else f"; counted by {found.unit}: {last.units:,} new"
     overall = {
@@ -312,6 +298,10 @@ def sheet_of(document: Monitoring) -> Sheet:
         "corrected": f"{percent(found.corrected, 1)}, Brier score {metric(found.brier_corrected)}",
         "raw": f"{percent(found.confidence, 1)}, Brier score {metric(found.brier_raw)}",
     }
+    # log loss has no place among points
+    [gain] = found.asked(GAIN)
+    value, ends = gain.rows.value.value, bounds(gain.rows.value.interval, "change", 4)
+    gained = f"{'no rows' if value is None else f'{signed(value, 4)} by the correction'}{f' ({ends})' if ends else ''}"
     states = Counter(one.state for one in found.questions)
     groups = [
         Group(
@@ -338,16 +328,20 @@ def sheet_of(document: Monitoring) -> Sheet:
         tables=[asked, looks],
         facts=[
             ("rows", f"{last.rows:,} new, {found.rows:,} in {_count(len(found.looks), 'look')}{dropped}{by}"),
-            ("tolerance", f"{_tolerated(level)} from what it says, to either side"),
-            *(("log loss", _gain(one)) for one in found.asked(GAIN)),
-            *(("alone", _alone(one)) for one in found.asked(PROMISE) if one.alarms),
+            ("tolerance", f"{tolerated} from what it says, to either side"),
+            ("log loss", f"{gained}: {gain.state}"),
+            *(
+                ("alone", f"{one.about}: {_count(one.rows.n, 'row')}, {_wrong(one)}: {one.state}")
+                for one in found.asked(PROMISE)
+                if one.alarms
+            ),
         ],
         notes=[*found.warnings, *(f"not asked: {one}" for one in found.left_out)],
         pictures=[
             Picture(
                 "Outcomes less what it says, points",
                 _course(level) or "There are too few rows for an interval.",
-                f"{_tolerated(level)} are tolerated",
+                f"{tolerated} are tolerated",
             ),
             Picture(
                 "What it says, and what happened",
@@ -413,23 +407,10 @@ def _questions(found: Monitoring) -> Table:
     return Table(columns, [one for one in found.in_order if one.kind != GAIN])
 
 
-def _gain(one: QuestionNumbers) -> str:
-    """Say by how much the correction changes the log loss of all rows, which has no place among points."""
-    value, ends = one.rows.value.value, one.rows.value.interval
-    said = "no rows" if value is None else f"{signed(value, 4)} by the correction"
-    between = "" if ends is None else f" ({bounds(ends, 'change', 4)})"
-    return f"{said}{between}: {one.state}"
-
-
 def _wrong(one: QuestionNumbers) -> str:
     value, ends = one.rows.value.value, one.rows.value.interval
     between = "" if ends is None else f" ({bounds(tuple(min(max(end, 0.0), 1.0) for end in ends), 'percent')})"
     return "none decided" if value is None else f"{percent(value, 1)} errors{between}"
-
-
-def _alone(one: QuestionNumbers) -> str:
-    """Say whether the promise holds of all rows that are decided alone."""
-    return f"{one.about}: {_count(one.rows.n, 'row')}, {_wrong(one)}: {one.state}"
 
 
 def _course(one: QuestionNumbers, reach: float | None = None) -> Chart | None:
@@ -437,20 +418,17 @@ def _course(one: QuestionNumbers, reach: float | None = None) -> Chart | None:
     looks = one.course[-(COURSE if reach is None else STRIP) :]
     if one.kind not in OF_OUTCOMES or not any(look.interval for look in looks):
         return None
-    if reach is not None:
-        return course_chart(looks, one.allowed, reach, first=len(one.course) - len(looks) + 1, small=True)
-    allowed = max(abs(end) for end in one.allowed if end is not None)
-    ends = [abs(end) for look in looks for end in (look.value, *(look.interval or ())) if end is not None]
-    reach = min(max([2 * allowed, *ends]), max(2 * allowed, MOST_REACH))
-    return course_chart(looks, one.allowed, reach, first=len(one.course) - len(looks) + 1)
+    small = reach is not None
+    if reach is None:
+        allowed = max(abs(end) for end in one.allowed if end is not None)
+        ends = [abs(end) for look in looks for end in (look.value, *(look.interval or ())) if end is not None]
+        reach = min(max([2 * allowed, *ends]), max(2 * allowed, MOST_REACH))
+    return course_chart(looks, one.allowed, reach, first=len(one.course) - len(looks) + 1, small=small)
 
 
 def _state(one: QuestionNumbers) -> Cell:
-    if one.state != BROKEN:
-        return Cell(one.state)
-    rows = one.rows
-    looks = f"look {rows.first}" if rows.first == rows.last else f"looks {rows.first} to {rows.last}"
-    return Cell(one.state, f"shown by {looks}", "raised")
+    broken = one.state == BROKEN
+    return Cell(one.state, f"shown by {_looks(one.rows)}", "raised") if broken else Cell(one.state)
 
 
 def _off_by(one: QuestionNumbers, decimals: int) -> Cell:

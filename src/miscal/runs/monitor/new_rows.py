@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from miscal.base.arrays import as_text, column_of, value_list
 from miscal.base.errors import InputError, MiscalError, MismatchError, argument
 from miscal.base.folds import row_groups
-from miscal.base.vocabulary import ANSWER, JUDGE, Kind, Vocabulary, vocabulary
+from miscal.base.vocabulary import JUDGE
 from miscal.data.readers.class_columns import CORRECT, PREDICTED, ClassColumns
 from miscal.data.readers.names import find, refuse_told
 from miscal.data.readers.outcomes import outcomes
@@ -55,6 +55,13 @@ class NewLabelled:
     text : tuple of n str or None
     id : (n,) object or None
         What identifies each row, as text; None where nothing does.
+    taken : dict of str to what was taken for confidence, outcome, inputs and group
+    dropped : int
+        Rows that were left out.
+    notes : tuple of str
+        What must be said.
+    learned : tuple of str
+        Ids of the rows of the run, at a first look that recognises rows by ids.
     """
 
     X: np.ndarray
@@ -67,12 +74,10 @@ class NewLabelled:
     columns: dict[str, np.ndarray] = field(default_factory=dict)
     text: tuple[str, ...] | None = None
     id: np.ndarray | None = None
-    kind: Kind = ANSWER
-
-    @property
-    def words(self) -> Vocabulary:
-        """The words of this kind of probability."""
-        return vocabulary(self.kind)
+    taken: dict[str, Any] = field(default_factory=dict)
+    dropped: int = 0
+    notes: tuple[str, ...] = ()
+    learned: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.correct)
@@ -81,20 +86,6 @@ class NewLabelled:
     def units(self) -> int:
         """Number of units."""
         return int(self.unit[-1]) + 1
-
-
-@dataclass(frozen=True, eq=False)
-class Read:
-    """Rows that were read, the columns taken for confidence, outcome, inputs and group, and what must be said.
-
-    `learned`: ids of the rows of the run, at a first look that recognises rows by ids.
-    """
-
-    rows: NewLabelled
-    columns: dict[str, Any]
-    dropped: int
-    notes: tuple[str, ...]
-    learned: tuple[str, ...]
 
 
 def read_labelled(
@@ -114,7 +105,7 @@ def read_labelled(
     by_id: bool | None = None,
     on_invalid: str = "error",
     **options: Any,
-) -> Read:
+) -> NewLabelled:
     """Read new labelled rows and correct them; columns that are not named are those of the run.
 
     `equal_inputs` says whether rows of equal inputs are one unit where no group is named; `blanks_alone` whether a row
@@ -133,9 +124,8 @@ def read_labelled(
     if model.classes is not None:
         asked.refuse_beside("probabilities")
         asked = replace(asked, outcome=label)
-    option = asked.words.columns[0]
-    options |= {option: asked.probability, "on_invalid": on_invalid}
-    opened = model.open(data, whole=True, **options)
+    option, drop = asked.words.columns[0], on_invalid == "drop"
+    opened = model.open(data, whole=True, **options | {option: asked.probability, "on_invalid": on_invalid})
     roles, text = _roles(run, opened.source.columns, opened.confidence, asked, group, by_id)
     new = opened.read(opened.whole)
     if len(new) == 0:
@@ -146,19 +136,19 @@ def read_labelled(
     beside = opened.beside(new, (roles.correct, grouped, roles.id, text, *roles.naming))
     # people need not have judged every answer that a judge has
     needed = [name for name in (roles.correct, None if blanks_alone else grouped) if name is not None]
-    if on_invalid != "drop" and roles.kind != JUDGE:
+    if not drop and roles.kind != JUDGE:
         refuse_missing(beside, needed)
     if roles.id is not None:
         if beside.frame[roles.id].dtype.is_nested():
             raise InputError(f"column {ID!r} must hold text or numbers, one value for each row, or have another name")
-        needed += [roles.id] if on_invalid == "drop" else []
+        needed += [roles.id] if drop else []
     keep = ~np.logical_or.reduce([missing(beside, name) for name in needed])
     if not keep.any():
         raise InputError(f"no row is left: {roles.labels[1]}, group or id is missing in all {len(keep)}")
     named_outcome, learned = roles.correct, ()
     if model.classes is not None:
         names = model.classes.read.names
-        codes = _codes(beside, roles, names, keep, drop=on_invalid == "drop")
+        codes = _codes(beside, roles, names, keep, drop=drop)
         keep &= codes >= 0
         beside, roles = _with_top_label(beside, roles, new.probability, codes, names, run)
     if roles.id is not None:
@@ -172,8 +162,7 @@ def read_labelled(
             refuse_missing(beside.take(keep), [roles.id])
             refuse_repeated(beside.take(keep), roles.id)
             learned = tuple(of_run)
-    fitted = model.estimator.fitted
-    corrected = correct_rows(fitted, new, model.classes)
+    corrected = correct_rows(model.estimator.fitted, new, model.classes)
     tally = tally_of(new, corrected, model.estimator, opened.encoder, opened.whole.rows)
     refuse_foreign(tally, opened, model.estimator)
     beside = beside.take(keep)
@@ -183,7 +172,9 @@ def read_labelled(
     order = np.argsort(unit, kind="stable")
     at = np.flatnonzero(keep)[order]
     shown = None if text is None else texts(beside.frame, text)
-    rows = NewLabelled(
+    unlabelled = int((~keep).sum())
+    said = (f"{unlabelled:,} rows without outcome, group or id were left out",) if unlabelled else ()
+    return NewLabelled(
         X=new.X[at],
         correct=outcome[order],
         confidence=new.confidence[at],
@@ -194,16 +185,10 @@ def read_labelled(
         columns={name: metadata_of(beside, name)[order] for name in roles.naming},
         text=None if shown is None else tuple(shown[i] for i in order),
         id=None if roles.id is None else as_text(column_of(beside.frame, roles.id)).to_numpy()[order],
-        kind=roles.kind,
-    )
-    unlabelled = int((~keep).sum())
-    said = (f"{unlabelled:,} rows without outcome, group or id were left out",) if unlabelled else ()
-    return Read(
-        rows,
-        {**opened.columns, "correct": named_outcome, "group": group},
-        new.counts["dropped"] + unlabelled,
-        (*warnings(tally, opened, model.estimator), *said),
-        learned,
+        taken={**opened.columns, "correct": named_outcome, "group": group},
+        dropped=new.counts["dropped"] + unlabelled,
+        notes=(*warnings(tally, opened, model.estimator), *said),
+        learned=learned,
     )
 
 
