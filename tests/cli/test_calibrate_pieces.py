@@ -99,7 +99,8 @@ def test_parts_make_the_table_that_is_written_at_once(tmp_path, ending, name):
 
 @pytest.mark.parametrize("ending", [".parquet", ".csv", ".jsonl"])
 def test_a_command_that_was_stopped_goes_on_and_ends_with_the_same_bytes(models, tmp_path, ending, monkeypatch):
-    from miscal.runs.correct import calibrate_file, command
+    from miscal.runs.correct import command
+    from miscal.runs.correct.command import calibrate_file
 
     monkeypatch.setattr(command, "_PIECE_ROWS", (16, 16))
     rows().write_parquet(tmp_path / "new.parquet")
@@ -134,7 +135,8 @@ def test_a_command_that_was_stopped_goes_on_and_ends_with_the_same_bytes(models,
 
 
 def test_parts_of_another_command_are_not_taken(models, tmp_path, monkeypatch):
-    from miscal.runs.correct import calibrate_file, command
+    from miscal.runs.correct import command
+    from miscal.runs.correct.command import calibrate_file
 
     monkeypatch.setattr(command, "_PIECE_ROWS", (16, 16))
     rows().write_parquet(tmp_path / "new.parquet")
@@ -155,7 +157,8 @@ def test_parts_of_another_command_are_not_taken(models, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("replaced", ["rows", "embeddings", "kept"])
 def test_a_file_replaced_by_one_of_the_same_size_and_time_is_not_mixed_in(replaced, models, tmp_path, monkeypatch):
-    from miscal.runs.correct import calibrate_file, command
+    from miscal.runs.correct import command
+    from miscal.runs.correct.command import calibrate_file
 
     monkeypatch.setattr(command, "_PIECE_ROWS", (16, 16))
     data, x = tmp_path / "new.csv", tmp_path / "x.npy"
@@ -199,7 +202,7 @@ def test_an_engine_that_is_not_installed_names_its_extra(calibrate, monkeypatch)
 
 
 def test_a_failure_leaves_nothing_behind(models, tmp_path):
-    from miscal.runs.correct import calibrate_file
+    from miscal.runs.correct.command import calibrate_file
 
     rows().drop("age").write_parquet(tmp_path / "new.parquet")
     with pytest.raises(InputError):

@@ -2,7 +2,8 @@
 
 import pytest
 
-from miscal.runs.correct import calibrate_file, command
+from miscal.runs.correct import command
+from miscal.runs.correct.command import calibrate_file
 
 from .new_rows import rows
 

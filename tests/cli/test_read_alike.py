@@ -7,7 +7,7 @@ import pytest
 from miscal.base.errors import InputError
 from miscal.data.readers.opening import open_source
 from miscal.data.readers.read import read_triples
-from miscal.runs.correct import calibrate_file
+from miscal.runs.correct.command import calibrate_file
 
 from .new_rows import rows
 

@@ -13,7 +13,7 @@ from miscal.discovery.discover import discover
 from miscal.discovery.estimating import prepare
 from miscal.discovery.run import write_files
 from miscal.discovery.saved_model import load_model
-from miscal.runs.correct import calibrate_file
+from miscal.runs.correct.command import calibrate_file
 
 pytestmark = [pytest.mark.usefixtures("few_folds"), pytest.mark.whole]
 

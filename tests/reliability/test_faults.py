@@ -28,7 +28,7 @@ from miscal.discovery.run_folder import check_seal, run_folder, seal
 from miscal.estimators.field import MiscalibrationField
 from miscal.report import write_run
 from miscal.report.page import render
-from miscal.runs.correct import calibrate_file
+from miscal.runs.correct.command import calibrate_file
 from miscal.scoring import FakeModel
 from miscal.scoring.folder import score_folder
 from miscal.scoring.scorer import as_items

@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from miscal.base.errors import InputError
-from miscal.runs.correct import calibrate_file, command
+from miscal.runs.correct import command
+from miscal.runs.correct.command import calibrate_file
 
 from ...cli.new_rows import fitted, rows
 

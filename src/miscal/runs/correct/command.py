@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import shutil
 import time
@@ -88,19 +87,20 @@ class Parts(CellStore):
     def join(self, numbers: Sequence[int], schema: Mapping[str, Any], out: Path) -> None:
         """Put the table together, and in its place when it is whole."""
         paths = [self.path(f"{number:07}", self.ending) for number in numbers]
-        write_whole(out, lambda partial: self._join(paths, schema, partial))
 
-    def _join(self, paths: list[Path], schema: Mapping[str, Any], partial: Path) -> None:
-        if self.ending == ".parquet":
-            scan = scan_parquet(paths, schema)
-            scan.sink_parquet(partial, compression="zstd", row_group_size=_GROUP_ROWS, maintain_order=True)
-            return
-        with partial.open("wb") as whole:
-            if self.ending == ".csv":
-                whole.write(part_bytes(pl.DataFrame(schema=schema), self.ending, header=True))
-            for path in paths:
-                with path.open("rb") as part:
-                    shutil.copyfileobj(part, whole)
+        def joined(partial: Path) -> None:
+            if self.ending == ".parquet":
+                scan = scan_parquet(paths, schema)
+                scan.sink_parquet(partial, compression="zstd", row_group_size=_GROUP_ROWS, maintain_order=True)
+                return
+            with partial.open("wb") as whole:
+                if self.ending == ".csv":
+                    whole.write(part_bytes(pl.DataFrame(schema=schema), self.ending, header=True))
+                for path in paths:
+                    with path.open("rb") as part:
+                        shutil.copyfileobj(part, whole)
+
+        write_whole(out, joined)
 
     def remove(self) -> None:
         """Remove all parts."""
@@ -127,13 +127,13 @@ class CorrectionJob:
 
     def run(self, piece: Piece) -> Tally:
         """Correct a piece and put it on disk."""
-        model, source = opened(self)
+        model, source = opened(self.model, self.data, self.options)
         rows = source.read(piece)
         table = correct_rows(model.estimator.fitted, rows, model.classes, model.alone_at(self.max_error))
         tally = tally_of(rows, table, model.estimator, source.encoder, self.rows)
         if self.keep:
             kept = self.kept(source, piece)
-            tally = replace(tally, digest=_with_kept(tally.digest, kept))
+            tally = replace(tally, digest=f"{tally.digest} {content_digest(kept)}")
             table = pl.concat([kept[rows.row - piece.start], table], how="horizontal")
         Parts(Path(self.parts), self.ending).write(piece.number, table, tally)
         return tally
@@ -152,27 +152,14 @@ class CorrectionJob:
     def digest(self, source: NewSource, piece: Piece) -> str:
         """Digest of all that is read of a piece, as :meth:`run` leaves it with the counts."""
         read = source.digest(piece)
-        return _with_kept(read, self.kept(source, piece)) if self.keep else read
-
-
-def _with_kept(digest: str, kept: pl.DataFrame) -> str:
-    return f"{digest} {content_digest(kept)}"
-
-
-def opened(job: CorrectionJob) -> tuple[SavedModel, NewSource]:
-    """Model and source of a job, opened once in a process."""
-    return _opened(replace(job, rows=0, keep=()))
-
-
-def forget() -> None:
-    """Let go of what is open: a file may be another one by the next command, and a source keeps rows it has read."""
-    _opened.cache_clear()
+        return f"{read} {content_digest(self.kept(source, piece))}" if self.keep else read
 
 
 @lru_cache(maxsize=1)
-def _opened(job: CorrectionJob) -> tuple[SavedModel, NewSource]:
-    model = load_model(job.model)
-    return model, model.open(job.data, **dict(job.options))
+def opened(model: str, data: str, options: tuple[tuple[str, Any], ...]) -> tuple[SavedModel, NewSource]:
+    """Model and source of a job, opened once in a process."""
+    loaded = load_model(model)
+    return loaded, loaded.open(data, **dict(options))
 
 
 def correct_pieces(job: CorrectionJob, pieces: Sequence[Piece], engine: str) -> Iterator[tuple[Piece, Tally]]:
@@ -271,8 +258,9 @@ def calibrate_file(
     )  # fmt: skip
     with parents(place), locked(place):
         progress("loading the model")
-        forget()
-        saved, source = opened(job)
+        # what is open may be another file by now, and a source keeps rows that it has read
+        opened.cache_clear()
+        saved, source = opened(job.model, job.data, job.options)
         progress("reading")
         least, most = _PIECE_ROWS
         pieces = source.pieces(max(least, min(most, _PIECE_VALUES // max(saved.estimator.n_features, 1))))
@@ -281,12 +269,24 @@ def calibrate_file(
         kept = _types_of_kept(keep, source, pieces[0], own)
         job = replace(job, keep=tuple(kept.items()), rows=sum(piece.rows for piece in pieces))
         parts.begin(_identity(job, source, pieces))
-        with _kept_if_stopped(parts):
+        try:
             tally, resumed = _run(job, parts, pieces, engine, progress)
-            _refuse_nothing(tally, source)
+            if tally.asked == 0:
+                condition = f"{source.where!r} keeps none of the {tally.read} rows"
+                raise InputError(f"where: {condition}; correct the condition, or leave it out")
+            if tally.written == 0:
+                reasons = ", ".join(f"{reason}: {n}" for reason, n in tally.faults.items())
+                raise InputError(f"no row is left: all {tally.asked} were dropped as invalid ({reasons})")
             refuse_foreign(tally, source, saved.estimator)
             progress("writing")
             parts.join([piece.number for piece in pieces], {**kept, **own}, place)
+        except BaseException as error:
+            # parts are kept where the same command could go on with them
+            if isinstance(error, MiscalError) and not isinstance(error, ResourceError):
+                parts.remove()
+            else:
+                error.add_note("what was corrected so far is kept, and the same command goes on from there")
+            raise
         parts.remove()
     return Corrected(place, tally, warnings(tally, source, saved.estimator), source.columns, source.kind, resumed)
 
@@ -303,29 +303,6 @@ def _types_of_kept(
             raise InputError(f"keep: the table has a column {name!r} of its own: name the others, or rename it")
     types = source.source.load(names, first, kept=True).schema if names else {}
     return {name: pl.String() if kind == pl.Null else kind for name, kind in types.items()}
-
-
-@contextlib.contextmanager
-def _kept_if_stopped(parts: Parts) -> Iterator[None]:
-    """Keep the parts where the same command could go on with them, and say so; else remove them."""
-    try:
-        yield
-    except BaseException as error:
-        if isinstance(error, MiscalError) and not isinstance(error, ResourceError):
-            parts.remove()
-        else:
-            error.add_note("what was corrected so far is kept, and the same command goes on from there")
-        raise
-
-
-def _refuse_nothing(tally: Tally, source: NewSource) -> None:
-    if tally.asked == 0:
-        raise InputError(
-            f"where: {source.where!r} keeps none of the {tally.read} rows; correct the condition, or leave it out"
-        )
-    if tally.written == 0:
-        reasons = ", ".join(f"{reason}: {n}" for reason, n in tally.faults.items())
-        raise InputError(f"no row is left: all {tally.asked} were dropped as invalid ({reasons})")
 
 
 def _identity(job: CorrectionJob, source: NewSource, pieces: Sequence[Piece]) -> dict[str, Any]:
@@ -350,7 +327,7 @@ def _identity(job: CorrectionJob, source: NewSource, pieces: Sequence[Piece]) ->
 def _run(
     job: CorrectionJob, parts: Parts, pieces: Sequence[Piece], engine: str, progress: Callable[[str], None]
 ) -> tuple[Tally, int]:
-    source = opened(job)[1]
+    source = opened(job.model, job.data, job.options)[1]
     found = {piece: tally for piece in pieces if (tally := parts.tally(piece.number)) is not None}
     # parts count where the files hold today what those were made from
     tallies = {piece.number: tally for piece, tally in found.items() if job.digest(source, piece) == tally.digest}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
 
 import numpy as np
@@ -12,7 +12,6 @@ import polars as pl
 from miscal.base.arrays import SHOWN_IN_WARNING, quoted
 from miscal.base.checks import CLIP_TOLERANCE
 from miscal.base.errors import InputError
-from miscal.base.vocabulary import Vocabulary
 from miscal.data.encoders.protocol import Encoder
 from miscal.data.readers.new_rows import NewRows, NewSource
 from miscal.discovery.saved_model import FAR, only_blank
@@ -96,8 +95,8 @@ def _differences(rows: NewRows, field: Estimator, encoder: Encoder) -> tuple[dic
     if unlike is None or not names or not len(rows.X):
         return {}, {}
     tally = unlike(rows.X)
-    count = lambda values: {name: int(values[i]) for i, name in names.items() if values[i]}  # noqa: E731
-    return count(tally.far), count(tally.changed)
+    far, changed = ({name: int(of[i]) for i, name in names.items() if of[i]} for of in (tally.far, tally.changed))
+    return far, changed
 
 
 def _looked_at(rows: NewRows, saved: SavedEstimator, encoder: Encoder, n: int) -> list[list[float]]:
@@ -134,16 +133,11 @@ def _plus(a: object, b: object) -> object:
 
 def warnings(tally: Tally, source: NewSource, saved: SavedEstimator) -> list[str]:
     """Say in sentences what whoever uses the table must know, by the tally of all rows."""
-    return [
-        *source.notes,
-        *_about_rows(tally, source.words),
-        *_about_support(tally),
-        *_about_columns(tally, source, saved.fitted),
-        *_about_likeness(tally, source, saved),
-    ]
+    return [*source.notes, *_warnings(tally, source, saved)]
 
 
-def _about_rows(tally: Tally, words: Vocabulary) -> Iterator[str]:
+def _warnings(tally: Tally, source: NewSource, saved: SavedEstimator) -> Iterator[str]:
+    words, asked, of = source.words, f"of {tally.asked:,} rows", saved.fitted
     if tally.undecided:
         rows = f"{tally.undecided:,} rows were" if tally.undecided > 1 else "1 row was"
         yield f"where: {rows} left out, because the value that decides is missing"
@@ -154,42 +148,44 @@ def _about_rows(tally: Tally, words: Vocabulary) -> Iterator[str]:
         empty = reason.startswith((f"the {words.probability} ", "the probabilities "))
         done = "left out" if tally.dropped else "kept without a value" if empty else "kept"
         what = "" if tally.dropped or empty else " with the global correction only"
-        yield f"{reason} in {n:,} of {tally.asked:,} rows; {'they are' if n > 1 else 'it is'} {done}{what}"
-
-
-def _about_support(tally: Tally) -> Iterator[str]:
-    for words, n in tally.blank.items():
-        yield f"{words} in {n:,} of {tally.asked:,} rows: their correction does without"
+        yield f"{reason} in {n:,} {asked}; {'they are' if n > 1 else 'it is'} {done}{what}"
+    for said, n in tally.blank.items():
+        yield f"{said} in {n:,} {asked}: their correction does without"
     for what, values in tally.unknown.items():
-        n = tally.unknown_rows[what]
         blank = what.startswith("cat")
+        most = sorted(values.items(), key=lambda pair: (-pair[1], pair[0]))
+        named = ", ".join(f"{quoted(value)} ({n:,})" for value, n in most[:SHOWN_IN_WARNING])
+        more = f", ... ({len(most):,} different)" if len(most) > SHOWN_IN_WARNING else ""
         yield (
-            f"{n:,} of {tally.asked:,} rows hold {'an unseen' if blank else 'only unseen'} {what}: {_named(values)}; "
-            f"{'it is taken as blank' if blank else 'they get the global correction only'}"
+            f"{tally.unknown_rows[what]:,} {asked} hold {'an unseen' if blank else 'only unseen'} {what}: "
+            f"{named}{more}; {'it is taken as blank' if blank else 'they get the global correction only'}"
         )
     if tally.far:
-        yield (
-            f"{tally.far:,} of {tally.asked:,} rows are far from all rows the model was fitted on; they get the global "
-            "correction only"
-        )
-
-
-def _about_columns(tally: Tally, source: NewSource, field: Estimator) -> Iterator[str]:
+        far = f"{tally.far:,} {asked} are far from all rows the model was fitted on"
+        yield f"{far}; they get the global correction only"
     names = list(source.encoder.names or ())
     for name, n in tally.far_values.items():
         if n > _FAR_SHARE * tally.written:
-            mean, deviation = field.spread(names.index(name))  # type: ignore[attr-defined]
+            mean, deviation = of.spread(names.index(name))  # type: ignore[attr-defined]
             yield (
-                f"column {name!r} lies more than 10 standard deviations from its mean in {n:,} of {tally.asked:,} rows "
+                f"column {name!r} lies more than 10 standard deviations from its mean in {n:,} {asked} "
                 f"(mean {mean:.4g}, standard deviation {deviation:.4g} in the rows the model was fitted on): is it in "
                 "the same unit?"
             )
     for name, n in tally.changed.items():
-        mean, _ = field.spread(names.index(name))  # type: ignore[attr-defined]
+        mean, _ = of.spread(names.index(name))  # type: ignore[attr-defined]
         yield (
-            f"column {name!r} was {mean:.4g} in every row the model was fitted on, and is not in {n:,} of "
-            f"{tally.asked:,} rows; what other values mean was never learned, so they change nothing"
+            f"column {name!r} was {mean:.4g} in every row the model was fitted on, and is not in {n:,} {asked}; what "
+            "other values mean was never learned, so they change nothing"
         )
+    if saved.inputs is None and source.inputs.kind == "embeddings":
+        yield (
+            "the saved model does not describe the inputs that it was fitted on, so embeddings of another model cannot "
+            "be noticed; `miscal discover` run again saves such a description"
+        )
+    found = likeness(tally, saved)
+    if found is not None and found.unlike:
+        yield warning(found, columns=source.inputs.kind == "features")
 
 
 def likeness(tally: Tally, saved: SavedEstimator) -> Likeness | None:
@@ -205,20 +201,3 @@ def refuse_foreign(tally: Tally, source: NewSource, saved: SavedEstimator) -> No
     found = likeness(tally, saved) if source.inputs.kind == "embeddings" else None
     if found is not None and found.impossible is not None:
         raise InputError(refusal(found, "embeddings", columns=False))
-
-
-def _about_likeness(tally: Tally, source: NewSource, saved: SavedEstimator) -> Iterator[str]:
-    if saved.inputs is None and source.inputs.kind == "embeddings":
-        yield (
-            "the saved model does not describe the inputs that it was fitted on, so embeddings of another model cannot "
-            "be noticed; `miscal discover` run again saves such a description"
-        )
-    found = likeness(tally, saved)
-    if found is not None and found.unlike:
-        yield warning(found, columns=source.inputs.kind == "features")
-
-
-def _named(values: Mapping[str, int]) -> str:
-    most = sorted(values.items(), key=lambda pair: (-pair[1], pair[0]))
-    shown = ", ".join(f"{quoted(value)} ({n:,})" for value, n in most[:SHOWN_IN_WARNING])
-    return shown + (f", ... ({len(most):,} different)" if len(most) > SHOWN_IN_WARNING else "")
