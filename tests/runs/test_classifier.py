@@ -243,50 +243,6 @@ def test_what_was_found_is_told(fitted, fitted_to_three):
     assert rows.confidence.min() > 1 / 3
 
 
-@pytest.mark.parametrize(
-    ("local", "structure", "gain", "said"),
-    [
-        (True, True, (0.01, 0.03), None),
-        (True, False, (-0.02, 0.01), "Use predict_proba: its local correction"),
-        (False, True, (0.01, 0.03), "Use predict_proba, not this correction"),
-        (False, True, (-0.02, 0.01), None),
-        # a global map that helps is the classifier's, too
-        (False, False, (0.01, 0.03), None),
-    ],
-)
-def test_what_was_found_advises_what_the_classifier_does(local, structure, gain, said):
-    class Found(SimpleNamespace):
-        def __init__(self, content):
-            super().__init__(content=content, summary=content.summary)
-
-    found = Found(Content(Told(structure=structure, gain=gain)))
-    action = with_decision(found, local).summary.answer.action
-    assert action == "as before" if said is None else action.startswith(said)
-
-
-class Told(SimpleNamespace):
-    """As much of a summary as says what a run advises."""
-
-    def __init__(self, *, structure=False, gain=(0.0, 0.0), **parts):
-        saved = SimpleNamespace(log_loss=SimpleNamespace(interval=gain))
-        answer = Answer(headline="off", reason="here", action="as before")
-        known = {
-            "field": SimpleNamespace(structure=structure),
-            "gains": {"raw": saved},
-            "answer": answer,
-            "warnings": (),
-        }
-        super().__init__(**known | parts)
-
-    def model_copy(self, update):
-        return Told(**vars(self) | update)
-
-
-@dataclass
-class Content:
-    summary: Told
-
-
 @pytest.mark.filterwarnings(FEW)
 def test_few_rows_get_a_global_map_and_a_warning():
     X, y = three_classes(60)
@@ -333,3 +289,31 @@ def test_settings_out_of_range_are_refused_in_one_line():
 
     with pytest.raises(InputError, match="estimator must have predict_proba; LinearSVC has none"):
         LocalCalibratedClassifier(LinearSVC()).fit(X, y)
+
+
+@dataclass
+class Content:
+    summary: SimpleNamespace
+
+
+class Found:
+    def __init__(self, content):
+        self.content, self.summary = content, content.summary
+
+
+@pytest.mark.parametrize("local", [True, False])
+@pytest.mark.parametrize("structure", [True, False])
+@pytest.mark.parametrize("helps", [True, False])
+def test_what_was_found_advises_what_the_classifier_does(local, structure, helps):
+    gain = SimpleNamespace(log_loss=SimpleNamespace(interval=(0.01, 0.03) if helps else (-0.02, 0.01)))
+    told = SimpleNamespace(field=SimpleNamespace(structure=structure), gains={"raw": gain}, warnings=())
+    told.answer = Answer(headline="off", reason="here", action="as before")
+    told.model_copy = lambda update: SimpleNamespace(**vars(told) | update)
+    said = with_decision(Found(Content(told)), local).summary.answer.action
+    if local and not helps:
+        assert said.startswith("Use predict_proba: its local correction")
+    elif structure and helps and not local:
+        assert said.startswith("Use predict_proba, not this correction")
+    else:
+        # a global map that helps is the classifier's, too
+        assert said == "as before"

@@ -131,7 +131,6 @@ def test_arrays_are_inputs_as_embeddings_are():
             lambda f: miscal.discover(np.eye(N), f["defaulted"], f["risk"]),
             "2 arguments by their place .*confidence=",
         ),
-        (lambda f: miscal.discover(f, **EVENT, epsilon="small"), "epsilon must be a number or None; got 'small'"),
         (lambda f: miscal.discover(f, **EVENT, map=np.eye(2)), "map must be one of 'pca', .*value of type ndarray"),
         (
             lambda f: miscal.discover(f, **EVENT, features=[None]),
@@ -144,14 +143,8 @@ def test_arrays_are_inputs_as_embeddings_are():
             lambda f: put_together(f, event="defaulted", confidence=np.column_stack([1 - f["risk"], f["risk"]])),
             r"its shape is \(\d+, 2\): .* second column, confidence\[:, 1\]",
         ),
-        (
-            lambda f: put_together(f, event="defaulted", confidence=f[["risk", "age"]]),
-            r"second column, confidence\[:, 1\]",
-        ),
-        (lambda f: miscal.load(3), "folder must be text or a path; got 3"),
         (lambda f: miscal.compare("a", "b", names="ab"), "names must be a list or None; got 'ab'"),
         (lambda f: assert_calibrated(f), "run must be a run or the path of its folder; got a value of type DataFrame"),
-        (lambda f: assert_calibrated("run", max_hidden="a"), "max_hidden must be a number or None; got 'a'"),
         (lambda f: miscal.discover(np.eye(9)), "array of inputs with outcomes and probabilities beside it"),
         (lambda f: miscal.discover(None, f["defaulted"]), "got a value of type NoneType"),
         (lambda f: miscal.discover(pd.concat([f, f[["age"]]], axis=1), **EVENT), "occur more than once: 'age'"),

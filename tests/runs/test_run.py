@@ -94,14 +94,6 @@ def test_tables_that_there_are_not_are_refused(found, name, said):
         found.frame(name)
 
 
-def test_a_summary_shows_itself_in_a_line(found):
-    long = found.summary.answer.model_copy(update={"headline": "very " * 200})
-    for one in (found.summary, found.summary.model_copy(update={"answer": long})):
-        assert len(repr(one)) <= 300
-        assert len(str(one)) <= 300
-    assert found.summary.answer.headline in repr(found.summary)
-
-
 @pytest.mark.parametrize("kind", [pl.from_pandas, KINDS["pyarrow"]], ids=["polars", "pyarrow"])
 def test_corrected_rows_are_of_the_kind_of_the_new_ones(found, kind):
     new = loans(20, seed=5).drop(columns="defaulted")
@@ -246,16 +238,6 @@ def test_a_run_shows_three_lines_and_the_groups_in_a_notebook_and_on_a_terminal(
     assert not re.search(r"<script|<link|<img|https?:|url\(|@import", page)
     # dark grounds, which notebooks and the system have
     assert "prefers-color-scheme: dark" in page
-
-
-def test_no_number_is_cut_off_on_a_terminal(found):
-    name = "income at least 1234567.25 and at most 7654321.75 and seats from 12 to 345 and distance above 98765"
-    one = found.summary.findings[0].model_copy(update={"description": name})
-    many = found.summary.model_copy(update={"findings": (one,) * 20})
-    lines = brief_lines(many, None)
-    assert len(lines) <= 30
-    assert max(map(len, lines)) <= 100
-    assert "7654321.75 and seats from 12 to 345" in " ".join(" ".join(line.split()[:9]) for line in lines)
 
 
 def test_names_and_values_of_a_user_are_escaped(found):

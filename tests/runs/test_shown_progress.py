@@ -10,7 +10,6 @@ import pytest
 
 import miscal
 from miscal.base.progress import progress_to, with_progress
-from miscal.data.encoders.texts import TextSentenceTransformer
 from miscal.discovery.progress import Progress
 from miscal.runs.shown_progress import stages, steps
 
@@ -18,13 +17,6 @@ from miscal.runs.shown_progress import stages, steps
 class Terminal(io.StringIO):
     def isatty(self):
         return True
-
-
-class Model:
-    """A sentence model that gives each text its length."""
-
-    def encode(self, texts, **how):
-        return np.array([[len(text), 1.0] for text in texts], dtype=np.float32)
 
 
 def pieces():
@@ -50,18 +42,6 @@ def test_a_share_within_a_piece_is_one_of_the_whole():
         for _ in with_progress((list(with_progress("ab", [1, 1])) for _ in range(2)), [3, 1]):
             pass
     assert shares == [0.375, 0.75, 0.75, 0.875, 1.0, 1.0]
-
-
-@pytest.mark.parametrize("n", [1, 7, 200])
-def test_texts_are_embedded_batch_by_batch_each_told_of(n):
-    texts = [f"{'word ' * (k % 9)}{k % 150}" for k in range(n)]
-    encoder, shares = TextSentenceTransformer(model="any", batch_size=16), []
-    encoder._loaded = Model()
-    with progress_to(shares.append):
-        assert encoder.transform(texts)[:, 0].tolist() == [len(text) for text in texts]
-    assert len(shares) == -(-len(set(texts)) // 16)
-    assert shares == sorted(shares)
-    assert shares[-1] == 1.0
 
 
 def test_a_scan_tells_how_many_pairs_are_counted():

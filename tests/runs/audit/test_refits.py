@@ -205,15 +205,6 @@ def test_settings_out_of_range_are_refused(settings, words):
         check_refitting(*settings)
 
 
-def numbers(value):
-    """Every number of a document."""
-    if isinstance(value, dict):
-        return [x for part in value.values() for x in numbers(part)]
-    if isinstance(value, list):
-        return [x for part in value for x in numbers(part)]
-    return [value] if isinstance(value, float) else []
-
-
 def test_refits_measure_weighted_rows(rows, fits):
     weight = np.random.default_rng(1).lognormal(0, 1, N)
     found = Refitting(replace(rows, weight=weight), epsilon=0.05)

@@ -34,19 +34,6 @@ def saved(rows, tmp_path_factory):
 # --- what is found --------------------------------------------------------------------------------------------------
 
 
-def test_means_are_those_of_the_rows(rows):
-    found = miscal.scan(rows, **EVENT)
-    [group] = [one for one in found.summary.findings if one.description == "carrier = b"]
-    own = rows.filter(pl.col("carrier") == "b")
-    assert group.n == len(own)
-    assert group.accuracy == pytest.approx(own["late"].mean(), rel=1e-12)
-    assert group.confidence == pytest.approx(own["risk"].mean(), rel=1e-12)
-    assert found.summary.accuracy.value == pytest.approx(rows["late"].mean(), rel=1e-12)
-    for one in found.summary.values:
-        if one.column == "carrier":
-            assert one.n == len(rows.filter(pl.col("carrier") == one.value))
-
-
 def rounded(found):
     """What a scan says, with numbers of nine digits: engines add in an order of their own."""
     return json.loads(
