@@ -7,7 +7,6 @@ import pytest
 from miscal.discovery.summary_parts import CurveNumbers
 from miscal.report import render
 from miscal.report.groups import drawn_curves
-from miscal.report.panels import PANELS
 from miscal.report.panels.groups import FIRST, LEAST
 
 from .conftest import FINDING, all_evidence
@@ -71,12 +70,9 @@ def test_every_section_of_before_is_there_and_opened_by_a_press(make_run):
     text = render(make_run(600, edit=everything)).read_text(encoding="utf-8")
     there = re.findall(r'<section id="([^"]+)"', text)
     assert set(there) >= BEFORE
-    for panel in PANELS:
-        if panel.name not in there or panel.line is None:
-            continue
-        section = section_of(text, panel.name)
-        title = f'<summary><h2 id="{panel.name}-title">'
-        assert title in section
+    for name in set(there) - {"answer", "findings"}:
+        section = section_of(text, name)
+        assert f'<summary><h2 id="{name}-title">' in section
         (said,) = re.findall(r'<span class="said">(.*?)</span>', section)
         assert 0 < len(said) <= 120
 

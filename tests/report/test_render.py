@@ -7,10 +7,11 @@ import polars as pl
 import pytest
 
 from miscal.report import render
-from miscal.report.frame import ASSETS, environment
+from miscal.report.frame import ASSETS, draw, environment
 from miscal.report.map_data import MAX_ROWS, map_payload
 from miscal.report.page import PROGRAMS, STYLES
-from miscal.report.panels import PANELS, Panel
+from miscal.report.panels import PANELS
+from miscal.report.sheet import Fold
 from miscal.report.source import read_source
 
 from .read_page import Page, page_of
@@ -19,7 +20,7 @@ from .read_page import Page, page_of
 def test_the_page_holds_in_order_every_panel_that_has_something_to_say(make_run):
     run = make_run(500)
     source = read_source(run)
-    speaking = [panel.name for panel in PANELS if panel.view(source) is not None]
+    speaking = [fold.name for panel in PANELS if (fold := panel(source)) is not None]
     assert {"answer", "notes", "verdict", "findings", "atlas", "glossary"} <= set(speaking)
     assert re.findall(r'<section id="([^"]+)"', render(run).read_text(encoding="utf-8")) == speaking
 
@@ -27,9 +28,13 @@ def test_the_page_holds_in_order_every_panel_that_has_something_to_say(make_run)
 def test_a_new_panel_is_a_line_in_the_list_and_a_template(make_run, monkeypatch, tmp_path):
     (tmp_path / "panels").mkdir()
     (tmp_path / "panels/toy.html").write_text("<p>{{ summary.n | count }} & rows: {{ summary.warnings[0] }}</p>")
-    toy = Panel("toy", "A toy", lambda source: {"summary": source.summary}, lambda source: f"{source.summary.n} toys")
+    toys = environment(tmp_path)
+    monkeypatch.setattr("miscal.report.frame.environment", lambda *own: environment(*own) if own else toys)
+
+    def toy(source):
+        return Fold("toy", "A toy", f"{source.summary.n} toys", [draw(source, "toy", summary=source.summary)])
+
     monkeypatch.setattr("miscal.report.page.PANELS", (*PANELS, toy))
-    monkeypatch.setattr("miscal.report.page.environment", lambda: environment(tmp_path))
     run = make_run(1500, payload="<b>hostile</b>")
     text = render(run).read_text(encoding="utf-8")
     assert "<p>1,500 & rows: &lt;b&gt;hostile&lt;/b&gt;</p>" in text

@@ -211,6 +211,17 @@ def beside_zero(measures: Mapping[str, Measure], axis: Scale, digits: int = 0) -
     return Chart(260, 46, axis, Scale(0, 1, 32, 2), ticks, (), marks, lines, radius=4.5, style="beside-zero")
 
 
+WIDE, HIGH = 150, 28
+GLANCE = 4.0, WIDE - 4.0
+"""Size of a picture that stands beside a line, and where its axis across starts and stops."""
+
+
+def glance(lines: Sequence[tuple[str, str]], marks: Sequence[Mark] = ()) -> Chart:
+    """Return a picture that stands beside a line, which says the same."""
+    no_axis = Scale(0, 1, 0, 0)
+    return Chart(WIDE, HIGH, no_axis, no_axis, (), (), marks, lines, radius=3, style="glance")
+
+
 def path(places: Iterable[tuple[float, float]]) -> str:
     """Return a line through places; empty where there are none.
 

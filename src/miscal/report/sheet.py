@@ -147,7 +147,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Fold:
-    """A section of a page that is one line until it is opened.
+    """A section of a page, which is one line until it is opened, with a `picture` beside it; without a line it is open.
 
     Its blocks are tables, pictures and parts; texts, which stand above a table if they come first, else below it;
     lists of notes; facts by what they are about; and markup, which is put in as it is.
@@ -157,6 +157,7 @@ class Fold:
     title: str
     line: str
     blocks: Sequence[Any]
+    picture: Chart | None = None
 
 
 @dataclass(frozen=True)
@@ -258,11 +259,14 @@ class Sheet:
         if self.glossary:
             folds.append(Fold("glossary", "Words and signs", ", ".join(self.glossary), [self.glossary]))
         return render_page(
-            "sheet.html",
+            "page.html",
             STYLES,
             PROGRAMS,
-            sheet=self,
+            command=self.command,
+            name=self.name,
+            pictures=self.pictures,
             folds=folds,
+            doors=[one.name for one in folds],
             terms=terms,
             decimals=self.decimals,
             digits=self.decimals if terms.digits else 0,

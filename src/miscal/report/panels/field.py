@@ -5,12 +5,15 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 from miscal.base.document import Measure, MeasureAgainstNull
+from miscal.base.number_wording import percent
 from miscal.base.vocabulary import Vocabulary
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
 from miscal.calibration.metrics.registry import Metric, correction_metrics
 from miscal.discovery.summary import PeriodNumbers, Regime, SmoothEce, Summary
 from miscal.report import legend
 from miscal.report.drawing import (
+    GLANCE,
+    HIGH,
     LINEAR,
     LOG_ODDS,
     Bar,
@@ -20,16 +23,18 @@ from miscal.report.drawing import (
     ProbabilityAxes,
     Scale,
     axes_of,
+    glance,
     path,
     round_ticks,
     shown_first,
     stacked_bars,
 )
 from miscal.report.formatting import bounds, brief_points, change, count, metric, points, signed, size
+from miscal.report.frame import draw
 from miscal.report.legend import ALL_ROWS, CORRECTIONS, REGIMES, regime_labels, regime_names, slice_labels
 from miscal.report.map_data import Examples, map_payload, static_panes
 from miscal.report.panels.groups import SHOWN
-from miscal.report.sheet import Cell, Column, Part, Table
+from miscal.report.sheet import Cell, Column, Fold, Part, Table
 from miscal.report.source import Source
 from miscal.report.texts import left_out, row_words, slices
 
@@ -39,19 +44,32 @@ ORDER = ("good", "over", "under")
 WIDTHS = {"wide": 660, "narrow": 350}
 
 
-def histogram(source: Source) -> dict[str, Any]:
-    """Return the histogram in two widths, none where there is nothing to draw, and how much the field varies."""
-    found = source.summary.histogram
+def histogram(source: Source) -> Fold:
+    """Show the histogram in two widths, none where there is nothing to draw, and how much the field varies."""
+    found, field = source.summary.histogram, source.summary.field
     edges, counts = found.edges, {kind: getattr(found, kind) for kind in ORDER}
     full = all(len(values) == len(edges) - 1 for values in counts.values())
     rows = sum(sum(values) for values in counts.values()) if full else 0
     drawn = rows and edges[0] < edges[-1]
-    return {
-        "plots": [_histogram(edges, counts, *one, source.epsilon or 0.0) for one in WIDTHS.items()] if drawn else [],
-        "n": rows,
-        "field": source.summary.field,
-        "epsilon": source.epsilon,
-    }
+    plots = [_histogram(edges, counts, *one, source.epsilon or 0.0) for one in WIDTHS.items()] if drawn else []
+    body, line = draw(source, "histogram", plots=plots, n=rows, field=field, epsilon=source.epsilon), ""
+    if field.std is None or field.std_hidden is None:
+        line = "How the estimated errors are spread"
+    else:
+        whole, hidden = (size(one, source.decimals) for one in (field.std, field.std_hidden))
+        line = f"They vary by {whole} points, the hidden part by {hidden}"
+    return Fold("histogram", "Size of the errors", line, [body], _glance(edges, counts) if drawn else None)
+
+
+def _glance(edges: Sequence[float], counts: Mapping[str, Sequence[int]]) -> Chart:
+    """Draw the estimated errors as bars."""
+    bars = stacked_bars(
+        edges, counts, ("over", "good", "under"), Scale(edges[0], edges[-1], *GLANCE),
+        Scale(0, max(map(sum, zip(*counts.values(), strict=True))), HIGH - 3, 3),
+    )  # fmt: skip
+    middle = lambda bar: f"M{round(bar.x + bar.width / 2, 2)} {round(bar.y + bar.height, 2)}V{bar.y}"  # noqa: E731
+    kinds = dict.fromkeys(bar.kind for bar in bars)
+    return glance([(f"bin {kind}", "".join(middle(bar) for bar in bars if bar.kind == kind)) for kind in kinds])
 
 
 def _histogram(
@@ -72,21 +90,19 @@ def _histogram(
     return chart, stacked_bars(edges, counts, ORDER, x, y)
 
 
-def atlas(source: Source) -> dict[str, Any]:
-    """Return the rows for the page's program, the drawing for print, and how many rows of how many are shown."""
-    payload, info = map_payload(source), source.summary.map
-    first = payload["first"]
-    return {
-        "payload": payload,
-        "panes": static_panes(payload) if payload["n"] else [],
-        "total": (info.n_total if info else 0) or source.summary.n,
-        "structure": source.summary.field.structure,
-        "shades": legend.FIELD,
+def atlas(source: Source) -> Fold:
+    """Show the rows by the page's program, the drawing for print, and how many rows of how many are shown."""
+    payload, n_total = map_payload(source), source.summary.map.n_total if source.summary.map else 0
+    first, n = payload["first"], payload["n"]
+    body = draw(
+        source, "atlas", payload=payload, panes=static_panes(payload) if n else [], total=n_total or source.summary.n,
+        structure=source.summary.field.structure, shades=legend.FIELD,
         # what the drawing is coloured by, where its scale ends, and what both ends mean
-        "field_name": legend.FIELD_NAMES[first].lower(),
-        "limit": payload["limits"][first],
-        "ends": legend.field_ends(first, source.terms),
-    }
+        field_name=legend.FIELD_NAMES[first].lower(), limit=payload["limits"][first],
+        ends=legend.field_ends(first, source.terms),
+    )  # fmt: skip
+    line = f"{count(n)} of {count(max(n, n_total))} rows to point at and colour"
+    return Fold("atlas", "Map", line if n else "The run left no rows to show", [body])
 
 
 class Places(NamedTuple):
@@ -140,27 +156,25 @@ class RegimeRow:
         )
 
 
-def regimes(source: Source) -> dict[str, Any]:
-    """Return a line per regime that has rows, after one for all rows; and one per regime of the hidden field."""
+def regimes(source: Source) -> Fold:
+    """Show a line per regime that has rows, after one for all rows; and one per regime of the hidden field."""
     summary, names, terms = source.summary, source.regime_names, source.terms
     rows, whole = regime_rows(source), slices(summary)
     found = {row.numbers.name for row in rows["rows"]}
-    return {
-        **rows,
-        "contents": _contents(source),
-        "missing": [label.lower() for name, label in names.items() if name not in found],
-        "nowhere": not found & {"over", "under"},
-        "whole": names[whole.whole].lower() if whole.whole in ("over", "under") else "",
-        "whole_share": whole.share,
-        "unsupported": summary.field.share_unsupported,
+    body = draw(
+        source, "regimes", **rows, contents=_contents(source), gap=summary.gap, axes=axes_of(summary),
+        missing=[label.lower() for name, label in names.items() if name not in found],
+        nowhere=not found & {"over", "under"}, whole_share=whole.share, epsilon=source.epsilon,
+        whole=names[whole.whole].lower() if whole.whole in ("over", "under") else "",
+        unsupported=summary.field.share_unsupported,
         # regimes share all rows among them where no row is left to the global map
-        "kept": sum(regime.share for regime in summary.regimes) > 0.9995,
-        "epsilon": source.epsilon,
-        "beyond": "far" if source.epsilon is None else f"more than {brief_points(source.epsilon)}",
-        "axes": axes_of(summary),
-        "gap": summary.gap,
-        "worst": terms.regime(summary.gap.worst) if summary.gap.worst else "worse",
-    }
+        kept=sum(regime.share for regime in summary.regimes) > 0.9995,
+        beyond="far" if source.epsilon is None else f"more than {brief_points(source.epsilon)}",
+        worst=terms.regime(summary.gap.worst) if summary.gap.worst else "worse",
+    )  # fmt: skip
+    shares = [f"{names.get(one.name, one.name)} {percent(one.share)}" for one in summary.regimes if one.n]
+    title = f"Where {terms.judged} {terms.over_and_under}"
+    return Fold("regimes", title, ", ".join(shares) or "No rows to measure", [body])
 
 
 def _contents(source: Source) -> list[tuple[Any, ...]]:
@@ -262,8 +276,8 @@ class Diagram(NamedTuple):
     smece: SmoothEce
 
 
-def reliability(source: Source) -> dict[str, Any]:
-    """Return two rows of diagrams, before and after; one row where only the diagram of all rows can be drawn.
+def reliability(source: Source) -> Fold:
+    """Show two rows of diagrams, before and after; one row where only the diagram of all rows can be drawn.
 
     A row of diagrams has a heading, which is empty where there is one row.
     """
@@ -280,12 +294,18 @@ def reliability(source: Source) -> dict[str, Any]:
     ]
     if len(shown) == 1:
         rows = [("", [diagrams[0] for _, diagrams in rows])]
-    return {
-        "rows": rows,
-        "left_out": left_out(sliced, names, row_words(summary), "diagram", CURVES),
-        "switch": SWITCH,
-        "first": shown_first(summary),
-    }
+    without = left_out(sliced, names, row_words(summary), "diagram", CURVES)
+    body = draw(source, "reliability", rows=rows, left_out=without, switch=SWITCH, first=shown_first(summary))
+    errors = _both(summary, "smece")
+    before, after = (size(one, source.decimals) for one in errors or (None, None))
+    said = f"Calibration error (smECE) {before} points before, {after} after"
+    return Fold("reliability", "Reliability", said if errors else "All rows and each regime, before and after", [body])
+
+
+def _both(summary: Summary, score: str) -> tuple[float, float] | None:
+    """Return a score of all rows before and after the correction; None where one is not known."""
+    known = [getattr(summary.correction[name].all, score) for name in ("raw", "miscal") if name in summary.correction]
+    return None if len(known) < 2 or None in known else (known[0], known[1])
 
 
 def _diagram(summary: Summary, name: str, label: str, state: str, n: int) -> Diagram:
@@ -301,8 +321,8 @@ def _diagram(summary: Summary, name: str, label: str, state: str, n: int) -> Dia
     return Diagram(name, label, STATES[state], n, drawn, smece)
 
 
-def corrections(source: Source) -> list[Any]:
-    """Return one table per slice: a line per correction, a column per score."""
+def corrections(source: Source) -> Fold:
+    """Show one table per slice: a line per correction, a column per score."""
     summary, sliced = source.summary, slices(source.summary)
     names = {**slice_labels(source.terms), **source.regime_names}
     words, terms, floor = row_words(summary), source.terms, summary.corrected_smece.floor
@@ -328,13 +348,20 @@ def corrections(source: Source) -> list[Any]:
         if floor is None
         else f" A perfectly calibrated model would show a smECE of {size(floor, source.decimals)} points by chance."
     )
-    return [
+    losses, line, picture = _both(summary, "log_loss"), "Its log loss could not be measured", None
+    if losses is not None:
+        before, after = losses
+        line = f"Log loss {before:.3f} before, {after:.3f} after; beside isotonic regression and others"
+        across = Scale(0.0, max(losses) or 1.0, *GLANCE)
+        bars = {9: ("bar other", before), 19: ("bar better" if after < before else "bar", after)}
+        picture = glance([(kind, f"M{across.start} {y}H{across(loss)}") for y, (kind, loss) in bars.items()])
+    return Fold("corrections", "Correction", line, [
         *blocks,
         f"smECE is the smooth calibration error. The Brier score is the mean squared error of the {terms.probability}. "
         f"The log loss is computed with probabilities kept between 0.0001 and 0.9999.{by_chance} The last table holds "
         "mean differences with their 95 % intervals: a correction is proven worse than miscal's where the whole "
         "interval is above zero.",
-    ]
+    ], picture)  # fmt: skip
 
 
 def _score_column(metric_of: Metric, scores: Mapping[str, Any], decimals: int) -> Column:
@@ -363,10 +390,10 @@ APART = 2.5
 """Distance of the two dots of a period from its middle."""
 
 
-def over_time(source: Source) -> dict[str, Any] | None:
-    """Return two charts of all rows, and a small one of each of the strongest findings.
+def over_time(source: Source) -> Fold | None:
+    """Show two charts of all rows, and a small one of each of the strongest findings.
 
-    None where no times are known, or all rows are of one period.
+    Nothing where no times are known, or all rows are of one period.
     """
     summary, found = source.summary, source.summary.over_time
     if found is None or len(found.periods) < 2:
@@ -374,17 +401,15 @@ def over_time(source: Source) -> dict[str, Any] | None:
     starts = [one.start for one in found.periods]
     shown = [one for one in found.findings if one.finding <= min(SHOWN, len(summary.findings))]
     reach = _reach([one for finding in shown for one in finding.periods])
-    return {
-        "period": found.period,
-        "column": "time" if found.column is None else found.column,
-        "level": _levels(found.periods, starts),
-        "hidden": _hidden(found.periods, starts, WIDE, _reach(found.periods)),
-        "findings": [
-            (_hidden(one.periods, starts, SMALL, reach), one.finding, summary.findings[one.finding - 1].description)
-            for one in shown
-        ],
-        "blocks": found.blocks,
-    }
+    each = [
+        (_hidden(one.periods, starts, SMALL, reach), one.finding, summary.findings[one.finding - 1].description)
+        for one in shown
+    ]
+    body = draw(
+        source, "over-time", period=found.period, column=found.column or "time", blocks=found.blocks, findings=each,
+        level=_levels(found.periods, starts), hidden=_hidden(found.periods, starts, WIDE, _reach(found.periods)),
+    )  # fmt: skip
+    return Fold("over-time", "Over time", f"{len(found.periods):,} {found.period or 'period'}s", [body])
 
 
 def _reach(periods: Sequence[PeriodNumbers]) -> float:

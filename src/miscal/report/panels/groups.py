@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from miscal.base.arrays import counted
 from miscal.base.shown import brief_names
 from miscal.base.vocabulary import Vocabulary
 from miscal.discovery.summary import Summary
@@ -18,8 +19,9 @@ from miscal.findings.ledger.values import EXPLAINED, FEW_ROWS, FINDING, ColumnVa
 from miscal.findings.residuals import EPSILON
 from miscal.findings.verdict import fate_words, together_words
 from miscal.report.alone import alone_line
-from miscal.report.drawing import Chart, Mark, Scale, path, reach_of
+from miscal.report.drawing import GLANCE, HIGH, Chart, Mark, Scale, glance, path, reach_of
 from miscal.report.formatting import NBSP, bounds, count, points
+from miscal.report.frame import draw
 from miscal.report.groups import (
     Curves,
     Group,
@@ -33,6 +35,7 @@ from miscal.report.groups import (
 )
 from miscal.report.map_data import Example, Examples
 from miscal.report.opening import opening
+from miscal.report.sheet import Fold
 from miscal.report.source import Source
 from miscal.report.texts import clean, first_sentence, listed, short
 
@@ -46,9 +49,9 @@ CHANGED = 0.0005
 STATES = {"raw": "as it is", "corrected": "corrected"}
 
 
-def answer(source: Source) -> dict[str, Any]:
-    """Return the three lines and both pictures."""
-    return first_screen(source.summary)
+def answer(source: Source) -> Fold:
+    """Show the three lines and both pictures."""
+    return Fold("answer", "", "", [draw(source, "answer", **first_screen(source.summary))])
 
 
 def first_screen(summary: Summary) -> dict[str, Any]:
@@ -99,7 +102,8 @@ def forest_axis(groups: Sequence[Group], more: Sequence[float] = ()) -> Scale:
 SHOWN = 20
 MAX_EXAMPLES = 3
 _LINE = 120
-_LEAST_REACH = 0.05
+_LEAST_REACH, _MOST_DOTS = 0.05, 300
+"""Reach of pictures beside zero at least; values of columns in the one beside a line: those of most rows."""
 
 
 class Picture(NamedTuple):
@@ -125,25 +129,20 @@ class FindingRow(NamedTuple):
     fate: str
 
 
-def findings(source: Source) -> dict[str, Any] | None:
-    """Return the strongest findings; None where the run tested no named group."""
+def findings(source: Source) -> Fold | None:
+    """Show the strongest findings; nothing where the run tested no named group."""
     summary = source.summary
     method = summary.findings_method
     if method is None or method.candidates == 0:
         return None
     groups, rows = groups_of(summary, SHOWN), _rows(source)
-    return {
-        "groups": groups,
-        "rows": rows,
-        "along": forest_axis(groups),
-        "left_out": max(0, len(summary.findings) - SHOWN),
-        "method": method,
-        "of_classes": 0 if summary.classes is None else len(summary.classes.findings),
-        "kind": "test rows" if method.evidence == "test" else "rows",
-        "corrected": CORRECTED,
-        "accounted": len(summary.accounted_for),
-        "tables": bool(source.columns),
-    }
+    body = draw(
+        source, "findings", groups=groups, rows=rows, along=forest_axis(groups), method=method, corrected=CORRECTED,
+        left_out=max(0, len(summary.findings) - SHOWN), accounted=len(summary.accounted_for),
+        of_classes=0 if summary.classes is None else len(summary.classes.findings), tables=bool(source.columns),
+        kind="test rows" if method.evidence == "test" else "rows",
+    )  # fmt: skip
+    return Fold("findings", "All groups", "", [body])
 
 
 def _rows(source: Source) -> list[FindingRow]:
@@ -279,20 +278,34 @@ class ColumnView(NamedTuple):
     axis: Scale
 
 
-def columns(source: Source) -> dict[str, Any] | None:
-    """Return a table for each column; None where the run has none."""
+def columns(source: Source) -> Fold | None:
+    """Show a table for each column; nothing where the run has none."""
     method, tables = source.summary.findings_method, source.columns
     if not tables or method is None:
         return None
     views = column_views(tables, source.epsilon or EPSILON)
-    return {
-        "columns": views,
-        "more": len(tables) - len(views),
-        "n": method.n,
-        "kind": "test rows" if method.evidence == "test" else "rows",
-        # findings that are on the page
-        "listed": SHOWN,
-    }
+    body = draw(
+        source, "columns", columns=views, more=len(tables) - len(views), n=method.n,
+        kind="test rows" if method.evidence == "test" else "rows", listed=SHOWN,
+    )  # fmt: skip
+    values = [one for table in tables.values() for one in table]
+    found = sum(one.mark == FINDING for one in values)
+    of = f"{count(len(values))} values of {counted(len(tables), 'column')}"
+    line = f"{of}; {found} of them {'is a finding' if found == 1 else 'are findings'}"
+    return Fold("columns", "Columns, value by value", line, [body], _glance(values))
+
+
+def _glance(values: Sequence[ColumnValue]) -> Chart | None:
+    """Draw what is hidden at every value of the columns, beside zero; findings have the colours of their sign."""
+    known = [(one.hidden.value, one) for one in values if one.hidden.value is not None]
+    if not known:
+        return None
+    shown = sorted(sorted(known, key=lambda one: -one[1].n)[:_MOST_DOTS], key=lambda one: one[1].mark == FINDING)
+    reach = max(_LEAST_REACH, *(abs(size) for size, _ in shown))
+    across = Scale(-reach, reach, *GLANCE)
+    kinds = [("under" if size > 0 else "over") if one.mark == FINDING else "other" for size, one in shown]
+    marks = [Mark(across(size), HIGH / 2, None, "", kind) for kind, (size, _) in zip(kinds, shown, strict=True)]
+    return glance([("zero", f"M{across(0)} 3V25")], marks)
 
 
 def column_views(tables: Mapping[str, Sequence[ColumnValue]], least: float = EPSILON) -> list[ColumnView]:

@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from miscal.base.arrays import counted
 from miscal.base.document import Measure
 from miscal.base.number_wording import lower_limit, percent
 from miscal.base.vocabulary import Vocabulary
@@ -15,10 +16,11 @@ from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.ledger.ledger import Finding
 from miscal.findings.verdict import fate_words
 from miscal.report.drawing import LINEAR_AXES, Dot, ProbabilityAxes, log_odds_axes
-from miscal.report.formatting import DASH, count
-from miscal.report.sheet import Cell, Column, Part, Table
+from miscal.report.formatting import DASH, count, p_value
+from miscal.report.frame import draw
+from miscal.report.sheet import Cell, Column, Fold, Part, Table
 from miscal.report.source import Source
-from miscal.report.texts import first_sentence
+from miscal.report.texts import first_sentence, row_words
 
 
 @dataclass(frozen=True)
@@ -37,22 +39,21 @@ class Limit:
         return lower_limit(self.low) if self.proven and self.low else ""
 
 
-def notes(source: Source) -> dict[str, Any] | None:
-    """Return the alarms, each its first sentence and the rest, and the warnings; None where there are none."""
+def notes(source: Source) -> Fold | None:
+    """Show the alarms, each its first sentence and the rest, and the warnings; nothing where there are none."""
     summary = source.summary
     alarms = [first_sentence(text) for text in summary.alarms if text.strip()]
     warnings = [text for text in summary.warnings if text.strip() and text not in summary.alarms]
-    return {"alarms": alarms, "warnings": warnings} if alarms or warnings else None
+    if not alarms and not warnings:
+        return None
+    line = f"{counted(len(summary.warnings), 'note')} on the data and on how certain the numbers are"
+    line = first_sentence(summary.alarms[0])[0] if summary.alarms else line
+    return Fold("notes", "Before you trust this", line, [draw(source, "notes", alarms=alarms, warnings=warnings)])
 
 
-def verdict(source: Source) -> dict[str, Any]:
-    """Return limits, and the scores before and after the correction."""
-    return {"summary": source.summary, **headline(source)}
-
-
-def headline(source: Source) -> dict[str, Any]:
-    """Return both limits, and the scores of all evaluation rows before and after the correction, None where unknown."""
-    summary, terms = source.summary, source.terms
+def verdict(source: Source) -> Fold:
+    """Show both limits, and the scores of all evaluation rows before and after the correction."""
+    summary, terms, words = source.summary, source.terms, row_words(source.summary)
     proof, smece = summary.certificate, summary.global_.smece
     total = lower_end(proof.lower_bound_total)
     # the field may have nothing to say of an error that smECE shows: one question has one answer
@@ -74,7 +75,9 @@ def headline(source: Source) -> dict[str, Any]:
         ),
     )
     before, after = (summary.correction[name].all if name in summary.correction else None for name in ("raw", "miscal"))
-    return {"limits": limits, "before": before, "after": after}
+    body = draw(source, "verdict", summary=summary, limits=limits, before=before, after=after)
+    line = f"Hidden error: {p_value(proof.p_value)} on {count(proof.n or words.n)} {words.rows}"
+    return Fold("verdict", "How certain this is", line, [body])
 
 
 def lower_end(bound: Measure) -> float | None:
@@ -92,8 +95,8 @@ HEADS = {"rate": "People would approve", "judge": "The judge says"}
 """Estimates of a row by their names, with their headings."""
 
 
-def judge(source: Source) -> list[Any] | None:
-    """Return tables of all answers, of findings and of values of columns; None of a run that has no judge."""
+def judge(source: Source) -> Fold | None:
+    """Show tables of all answers, of findings and of values of columns; nothing of a run that has no judge."""
     numbers = source.summary.judge
     if numbers is None:
         return None
@@ -110,15 +113,16 @@ def judge(source: Source) -> list[Any] | None:
         Column("judged by people", "rate.n_labelled", count),
         *(Column(head, partial(_estimate, name)) for name, head in HEADS.items()),
     ]
-    return [
-        f"{rate_sentence(numbers)} {scale_sentence(numbers)}".strip(),
+    line = rate_sentence(numbers)
+    return Fold("judge", "How often people would approve", line, [
+        f"{line} {scale_sentence(numbers)}".strip(),
         *(Part(title, Table(columns, rows, sortable=True)) for title, rows in titled.items() if rows),
         "People would approve: prediction-powered inference on the corrected judge (Angelopoulos et al., 2023), which "
         "uses the verdicts of people where there are some and the judge everywhere. It holds whatever the judge is "
         f"worth, if the answers that people have judged were chosen at random{given}. Intervals are at 95 %, each for "
         "its own row. The judge's own rate is right only where the judge is."
         f"{''.join(f' A dash in place of an interval: {reason}.' for reason in lacking)}",
-    ]
+    ])  # fmt: skip
 
 
 def _estimate(name: str, row: GroupRate) -> Cell:
@@ -150,8 +154,8 @@ class ClassSection(NamedTuple):
     terms: Vocabulary
 
 
-def classes(source: Source) -> dict[str, Any] | None:
-    """Return what is shown of classes; None of a run that has none."""
+def classes(source: Source) -> Fold | None:
+    """Show every class, and confusions; nothing of a run that has none."""
     numbers = source.summary.classes
     if numbers is None:
         return None
@@ -159,14 +163,15 @@ def classes(source: Source) -> dict[str, Any] | None:
     places = {one.name: place for place, one in enumerate(numbers.classes, start=1)}
     # classes with findings first, those with the strongest at the top
     ordered = sorted(looked, key=lambda one: min((found.p_adjusted for found in one.findings), default=2.0))
-    return {
-        "numbers": numbers,
-        "looked_at": len(looked),
-        "places": places,
-        "example": confusion_sentence(numbers.confusions[0]) if numbers.confusions else "",
-        "sections": [_section(one, places[one.name]) for one in ordered],
-        "states": STATES,
-    }
+    many, confused = len(numbers.findings), numbers.confusions
+    line = f"{len(numbers.classes):,} classes, {many:,} findings, {len(confused):,} confusions"
+    example = confusion_sentence(confused[0]) if confused else ""
+    sections = [_section(one, places[one.name]) for one in ordered]
+    body = draw(
+        source, "classes", numbers=numbers, looked_at=len(looked), places=places, example=example, sections=sections,
+        states=STATES,
+    )  # fmt: skip
+    return Fold("classes", "Classes", line, [body])
 
 
 def _section(one: ClassEvent, place: int) -> ClassSection:
