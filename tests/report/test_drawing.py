@@ -8,14 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from miscal.base.vocabulary import vocabulary
 from miscal.discovery.summary_parts import CurveNumbers
 from miscal.report import legend
 from miscal.report.drawing import (
     LINEAR,
+    LINEAR_AXES,
     LOG_ODDS,
     Scale,
     log_odds_axes,
-    reliability_dots,
     round_ticks,
     shade,
     shown_first,
@@ -24,7 +25,6 @@ from miscal.report.drawing import (
 from miscal.report.frame import embed, embedded_size
 from miscal.report.map_data import GRID, coded, colour_limit, encode, grid_positions, sample
 
-X, Y = Scale(0, 1, 38, 248), Scale(0, 1, 220, 10)
 number = st.floats(-1e6, 1e6)
 share = st.floats(0, 1)
 
@@ -49,15 +49,12 @@ def test_ticks_are_inside_rising_and_few(low, span, target):
 def test_only_bins_with_rows_are_drawn_and_inside(bins):
     columns = zip(*bins, strict=True) if bins else [()] * 5
     curve = CurveNumbers(**dict(zip(("confidence", "accuracy", "low", "high", "n"), columns, strict=True)))
-    dots = reliability_dots(curve, X, Y)
-    assert [dot.n for dot in dots] == [values[-1] for values in bins if values[-1]]
-    for dot in dots:
-        assert 38 <= dot.x <= 248
-        assert all(10 <= y <= 220 for y in (dot.y, dot.low, dot.high))
-
-
-def test_no_curve_has_no_dots():
-    assert reliability_dots(None, X, Y) == []
+    drawn = LINEAR_AXES.diagram(curve, vocabulary("answer"), lambda *bin_: str(bin_[-1]))
+    marks = [] if drawn is None else drawn.marks
+    assert [mark.title for mark in marks] == [str(values[-1]) for values in bins if values[-1]]
+    for mark in marks:
+        assert 38 <= mark.x <= 248
+        assert all(10 <= y <= 220 for y in (mark.y, *mark.whisker))
 
 
 @given(st.lists(st.tuples(*3 * [st.integers(0, 50)]), min_size=1, max_size=30))
@@ -152,7 +149,7 @@ def test_dots_of_log_odds_stay_inside_and_keep_their_order(shown):
 @given(st.lists(st.floats(1e-6, 1 - 1e-6), min_size=1, max_size=20))
 def test_ticks_of_log_odds_are_few_distinct_and_inside(shown):
     axes = log_odds_axes(shown)
-    places, labels = zip(*axes.along_ticks, strict=True)
+    places, labels = zip(*((axes.along(mark), label) for mark, label in axes.marks), strict=True)
     assert 2 <= len(labels) <= 14
     assert len(set(labels)) == len(labels)
     assert list(places) == sorted(places)

@@ -10,7 +10,7 @@ from miscal.base.vocabulary import Vocabulary
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
 from miscal.calibration.metrics.registry import Metric, correction_metrics
 from miscal.discovery.summary import PeriodNumbers, Regime, SmoothEce, Summary
-from miscal.report import legend
+from miscal.report import formatting, legend
 from miscal.report.drawing import (
     GLANCE,
     HIGH,
@@ -18,7 +18,6 @@ from miscal.report.drawing import (
     LOG_ODDS,
     Bar,
     Chart,
-    Dot,
     Mark,
     ProbabilityAxes,
     Scale,
@@ -105,14 +104,6 @@ def atlas(source: Source) -> Fold:
     return Fold("atlas", "Map", line if n else "The run left no rows to show", [body])
 
 
-class Places(NamedTuple):
-    """Where the accuracy, what it is compared with, and the interval of the difference stand."""
-
-    accuracy: float | None
-    against: float | None
-    whisker: tuple[float, float] | None
-
-
 @dataclass(frozen=True)
 class RegimeRow:
     """A line of a table: the numbers of a regime, or of all rows, and where they stand on the axis.
@@ -146,14 +137,21 @@ class RegimeRow:
         """Whether it has too few rows for its residual to be measured."""
         return self.share is not None and self.numbers.n < MIN_SLICE_ROWS
 
-    def on(self, axis: Scale) -> Places:
-        """Return where its numbers stand on an axis."""
-        accuracy, against = self.numbers.accuracy, self.against
-        return Places(
-            accuracy=None if accuracy is None else axis.inside(accuracy),
-            against=None if against is None else axis.inside(against),
-            whisker=None if against is None else axis.whisker(self.drawn.interval, against),
-        )
+    def on(self, axes: ProbabilityAxes) -> Chart:
+        """Draw what the accuracy is compared with (a circle), the interval of the difference, and the accuracy."""
+        axis, accuracy, against = axes.along, self.numbers.accuracy, self.against
+        lines = [("grid", "".join(f"M{axis(mark)} 2V22" for mark, _ in axes.marks))]
+        if accuracy is not None and against is not None:
+            lines.append(("gap", f"M{axis.inside(against)} 12H{axis.inside(accuracy)}"))
+        if against is not None and (ends := axis.whisker(self.drawn.interval, against)):
+            lines.append(("whisker", f"M{ends[0]} 12H{ends[1]}M{ends[0]} 8v8M{ends[1]} 8v8"))
+        marks = [
+            Mark(axis.inside(value), 12, None, "", kind, radius)
+            for value, kind, radius in ((against, "sure", 4), (accuracy, "right", 4.5))
+            if value is not None
+        ]
+        ticks = [(axis(mark), label, "middle") for mark, label in axes.marks]
+        return Chart(260, 34, axis, Scale(0, 1, 19, 2), ticks, (), marks, lines, style=f"axes-{axes.name}")
 
 
 def regimes(source: Source) -> Fold:
@@ -272,7 +270,7 @@ class Diagram(NamedTuple):
     label: str
     when: str
     n: int
-    drawn: list[tuple[ProbabilityAxes, list[Dot]]]
+    drawn: list[Chart]
     smece: SmoothEce
 
 
@@ -288,7 +286,7 @@ def reliability(source: Source) -> Fold:
     rows = [
         (
             f"{when.capitalize()} correction",
-            [_diagram(summary, name, names[name], state, sizes[name]) for name in shown],
+            [_diagram(source, name, names[name], state, sizes[name]) for name in shown],
         )
         for state, when in STATES.items()
     ]
@@ -308,7 +306,8 @@ def _both(summary: Summary, score: str) -> tuple[float, float] | None:
     return None if len(known) < 2 or None in known else (known[0], known[1])
 
 
-def _diagram(summary: Summary, name: str, label: str, state: str, n: int) -> Diagram:
+def _diagram(source: Source, name: str, label: str, state: str, n: int) -> Diagram:
+    summary, terms, digits = source.summary, source.terms, source.decimals
     curve = getattr(getattr(summary.curves, name), state)
     if state != "raw":
         comparison = summary.correction.get("miscal")
@@ -317,8 +316,12 @@ def _diagram(summary: Summary, name: str, label: str, state: str, n: int) -> Dia
         smece = summary.global_.smece
     else:
         smece = next(regime.smece for regime in summary.regimes if regime.name == name)
-    drawn = [(axes, dots) for axes in axes_of(summary) if (dots := axes.dots(curve))]
-    return Diagram(name, label, STATES[state], n, drawn, smece)
+    said = lambda says, rate, ends, n: (  # noqa: E731
+        f"{count(n)} rows: {terms.probability} {formatting.percent(says, digits)}, {terms.rate} "
+        f"{formatting.percent(rate, digits)} (95 % interval {bounds(ends, 'percent', digits)})"
+    )
+    charts = [axes.diagram(curve, terms, said, style=f"axes-{axes.name}") for axes in axes_of(summary)]
+    return Diagram(name, label, STATES[state], n, [one for one in charts if one is not None], smece)
 
 
 def corrections(source: Source) -> Fold:

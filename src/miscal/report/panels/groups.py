@@ -253,7 +253,7 @@ _RANKS = {FINDING: 0, EXPLAINED: 1_000, FEW_ROWS: 3_000}
 
 
 class ValueRow(NamedTuple):
-    """A value as drawn: what it and its mark are sorted by, and where its interval lies on the axis.
+    """A value as drawn: what it and its mark are sorted by, and what is hidden there before and after the correction.
 
     `sign` is the direction of its hidden residual, empty where it is not distinguishable; `faint` whether it has too
     few rows to say much.
@@ -262,7 +262,7 @@ class ValueRow(NamedTuple):
     value: ColumnValue
     key: str | int
     rank: int
-    whisker: tuple[float, float] | None
+    chart: Chart
     sign: str
     faint: bool
 
@@ -275,7 +275,6 @@ class ColumnView(NamedTuple):
     more: int
     ordered: bool
     about: str
-    axis: Scale
 
 
 def columns(source: Source) -> Fold | None:
@@ -325,13 +324,22 @@ def _column(name: str, values: Sequence[ColumnValue], most: int, least: float) -
             value=one,
             key=place if ordered else one.value.lower(),
             rank=_RANKS.get(one.mark, 2_000) + (one.finding or 0),
-            whisker=axis.whisker(one.hidden.interval),
+            chart=_bar(one, axis),
             sign=("over" if (one.hidden.value or 0.0) < 0 else "under") if one.mark in (FINDING, EXPLAINED) else "",
             faint=one.mark == FEW_ROWS,
         )
         for place, one in enumerate(shown)
     ]
-    return ColumnView(name, rows, len(values) - len(shown), ordered, _counted(values), axis)
+    return ColumnView(name, rows, len(values) - len(shown), ordered, _counted(values))
+
+
+def _bar(one: ColumnValue, axis: Scale) -> Chart:
+    """Draw what is hidden at a value as a bar with its interval, and as a circle what the correction leaves."""
+    lines = [("zero", f"M{axis(0)} 0V16"), ("gap", f"M{axis(0)} 8H{axis.inside(one.hidden.value or 0.0)}")]
+    if ends := axis.whisker(one.hidden.interval):
+        lines.append(("whisker", f"M{ends[0]} 8H{ends[1]}"))
+    left = [] if one.after.value is None else [Mark(axis.inside(one.after.value), 8, None, "", "sure")]
+    return Chart(160, 16, axis, Scale(0, 1, 16, 0), (), (), left, lines, radius=3)
 
 
 def _axis(values: Sequence[ColumnValue], least: float) -> Scale:

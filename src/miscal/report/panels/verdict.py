@@ -15,7 +15,8 @@ from miscal.discovery.summary_parts import ClassEvent, GroupRate
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.ledger.ledger import Finding
 from miscal.findings.verdict import fate_words
-from miscal.report.drawing import LINEAR_AXES, Dot, ProbabilityAxes, log_odds_axes
+from miscal.report import formatting
+from miscal.report.drawing import LINEAR_AXES, Chart, log_odds_axes
 from miscal.report.formatting import DASH, count, p_value
 from miscal.report.frame import draw
 from miscal.report.sheet import Cell, Column, Fold, Part, Table
@@ -149,8 +150,7 @@ class ClassSection(NamedTuple):
     place: int
     about: str
     findings: list[tuple[Finding, str]]
-    axes: ProbabilityAxes
-    diagrams: list[tuple[str, list[Dot]]]
+    diagrams: list[tuple[str, Chart]]
     terms: Vocabulary
 
 
@@ -166,7 +166,7 @@ def classes(source: Source) -> Fold | None:
     many, confused = len(numbers.findings), numbers.confusions
     line = f"{len(numbers.classes):,} classes, {many:,} findings, {len(confused):,} confusions"
     example = confusion_sentence(confused[0]) if confused else ""
-    sections = [_section(one, places[one.name]) for one in ordered]
+    sections = [_section(one, places[one.name], source.decimals) for one in ordered]
     body = draw(
         source, "classes", numbers=numbers, looked_at=len(looked), places=places, example=example, sections=sections,
         states=STATES,
@@ -174,19 +174,23 @@ def classes(source: Source) -> Fold | None:
     return Fold("classes", "Classes", line, [body])
 
 
-def _section(one: ClassEvent, place: int) -> ClassSection:
+def _section(one: ClassEvent, place: int, decimals: int) -> ClassSection:
     curves = [] if one.curves is None else [("Before", one.curves.raw), ("After the correction", one.curves.corrected)]
     known = [(when, curve) for when, curve in curves if curve is not None]
     shown = [value for _, curve in known for value in (*curve.confidence, *curve.accuracy)]
     axes = log_odds_axes(np.clip(shown, LOWEST, 1 - LOWEST)) if one.probability < RARE else LINEAR_AXES
-    many = len(one.findings)
+    many, terms = len(one.findings), words_of(one.name if len(one.name) <= 20 else f"{one.name[:19]}…")
+    said = lambda says, rate, _, n: (  # noqa: E731
+        f"{count(n)} rows: model says {formatting.percent(says, decimals)}, it is the label in "
+        f"{formatting.percent(rate, decimals)}"
+    )
+    drawn = [(when, axes.diagram(curve, terms, said)) for when, curve in known]
     found = [(finding, fate_words(finding.fate, finding.units_needed)) for finding in one.findings]
     return ClassSection(
         event=one,
         place=place,
         about=f"{one.labels:,} labels, {f'{many} finding' + ('' if many == 1 else 's') if many else 'no finding'}",
         findings=found,
-        axes=axes,
-        diagrams=[(when, axes.dots(curve)) for when, curve in known],
-        terms=words_of(one.name if len(one.name) <= 20 else f"{one.name[:19]}…"),
+        diagrams=[(when, chart) for when, chart in drawn if chart is not None],
+        terms=terms,
     )
