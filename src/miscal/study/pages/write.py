@@ -23,10 +23,9 @@ from miscal.report.texts import short
 from miscal.study.answers import Row, in_order, label, matrices, ranks, told
 from miscal.study.drawing import look, write
 from miscal.study.figures import FIGURES
-from miscal.study.folder import plan_content, planned
 from miscal.study.pages import grids
 from miscal.study.plan import METHODS
-from miscal.study.tables import Tables, of_method, read_tables
+from miscal.study.tables import Tables, of_method, plan_content, planned, read_tables
 from miscal.study.verdict import Lines, method_of, n_planned, summarise
 from miscal.study.vocabulary import Words, vocabulary_of
 
