@@ -23,7 +23,7 @@ from miscal.report.drawing import (
     stacked_bars,
 )
 from miscal.report.frame import embed, embedded_size
-from miscal.report.map_data import GRID, coded, colour_limit, encode, grid_positions, sample
+from miscal.report.map_data import GRID, coded, grid_positions, sample
 
 number = st.floats(-1e6, 1e6)
 share = st.floats(0, 1)
@@ -84,10 +84,6 @@ def test_positions_stay_on_the_grid(values):
         assert -1 <= position <= GRID
 
 
-def test_equal_positions_lie_in_the_middle():
-    assert grid_positions([3.0, 3.0]) == [GRID // 2, GRID // 2]
-
-
 @given(st.lists(st.one_of(st.none(), st.sampled_from(["a", "b", "", "<b>", "c" * 300])), max_size=60))
 def test_codes_give_the_values_back(values):
     made = coded(values)
@@ -95,30 +91,11 @@ def test_codes_give_the_values_back(values):
     assert back == [v[:120] if v else None for v in values]
 
 
-@pytest.mark.parametrize(
-    ("values", "levels"),
-    [([True, False, True], ["yes", "no"]), ([1, 1, 2], ["1", "2"]), ([0.5, 0.5, None], ["0.5"])],
-)
-def test_few_values_become_categories(values, levels):
-    assert encode(pl.Series(values))["levels"] == levels
-
-
-def test_many_numbers_stay_numbers_and_undefined_ones_are_null():
-    values = encode(pl.Series([*(k / 7 for k in range(20)), float("nan"), None]))["values"]
-    assert values[-2:] == [None, None]
-    assert values[1] == 0.1429
-
-
 @given(n=st.integers(0, 300), most=st.integers(1, 100))
 def test_a_sample_keeps_order_and_size(n, most):
     rows = sample(pl.DataFrame({"row": range(n)}), most)["row"].to_list()
     assert len(rows) == min(n, most)
     assert rows == sorted(set(rows))
-
-
-@given(st.lists(st.one_of(st.none(), st.floats(-1, 1)), max_size=50))
-def test_the_colour_scale_is_at_least_ten_points(values):
-    assert 0.1 <= colour_limit(values) <= 1.05
 
 
 @given(st.text(st.characters(), max_size=60))

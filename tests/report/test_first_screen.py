@@ -102,19 +102,6 @@ def test_every_finding_of_the_list_is_a_place_that_opens(make_run):
     assert "4 more are in findings.parquet." in section
 
 
-def test_the_switch_is_a_group_of_two_named_choices(make_run):
-    first = section_of(render(make_run(300)).read_text(encoding="utf-8"), "answer")
-    group = re.search(r'role="radiogroup" aria-label="Probabilities">(.*?)</span>', first, re.DOTALL)[1]
-    assert re.findall(r'type="radio" name="state" id="([^"]+)"( checked)?', group) == [
-        ("state-raw", " checked"),
-        ("state-corrected", ""),
-    ]
-    assert re.findall(r'<label for="([^"]+)">([^<]+)<', group) == [
-        ("state-raw", "as it is"),
-        ("state-corrected", "corrected"),
-    ]
-
-
 def test_cells_of_groups_are_as_many_as_their_headings(make_run):
     text = render(make_run(300)).read_text(encoding="utf-8")
     for table in re.findall(r'<table class="forest"[^>]*>(.*?)</table>', text, re.DOTALL):

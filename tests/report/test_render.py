@@ -8,7 +8,7 @@ import pytest
 
 from miscal.report import render
 from miscal.report.frame import ASSETS, draw, environment
-from miscal.report.map_data import MAX_ROWS, map_payload
+from miscal.report.map_data import MAX_ROWS
 from miscal.report.page import PROGRAMS, STYLES
 from miscal.report.panels import PANELS
 from miscal.report.sheet import Fold
@@ -63,13 +63,6 @@ def test_the_page_says_what_the_summary_says(make_run):
         assert f"topic {item['value']} (5.8 times)" in visible
     residual = summary["regimes"][0]["residual"]["value"]
     assert f"\u2212{abs(100 * residual):.1f}" in visible
-
-
-def test_a_certificate_is_rounded_down(make_run):
-    def raise_limit(summary):
-        summary["certificate"]["lower_bound_hidden"]["interval"][0] = 0.0949
-
-    assert "at least 9.4 points" in page_of(make_run(300, edit=raise_limit)).visible
 
 
 @pytest.mark.parametrize(("p_value", "said"), [(0.01, "at least 0.04 points"), (0.3, "none proven")])
@@ -181,13 +174,3 @@ def test_large_runs_stay_below_ten_megabytes(make_run):
         "To keep the page small, the map leaves out these columns: id0"
         in Page(page.read_text(encoding="utf-8")).visible
     )
-
-
-def test_the_payload_has_one_entry_per_row(make_run):
-    payload = map_payload(read_source(make_run(250)))
-    for values in payload["fields"].values():
-        assert len(values) == 250
-    for key in ("row", "hidden_regime", "confidence", "corrected", "correct", "regime", "text"):
-        assert len(payload[key]) == 250
-    for pane in payload["panes"]:
-        assert len(pane["x"]) == len(pane["y"]) == 250
