@@ -26,6 +26,9 @@ ASSETS = Path(__file__).parent / "assets"
 
 Filters = tuple[tuple[str, Callable[..., Any]], ...]
 
+View = dict[str, Any]
+"""What a template reads of one of the things that it shows, by name."""
+
 _MORE_DECIMALS = {"points": 0, "size": 0, "percent": 0, "metric": 2, "change": 3}
 """Numbers that are written with as many decimals as the run needs, and so many more."""
 _NUMBERS = ("brief_points", "ratio", "count", "p_value", "rate", "seconds", "is_opposite")

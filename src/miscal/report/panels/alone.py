@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from miscal.base.document import Measure
 from miscal.base.number_wording import spoken, threshold_text
@@ -12,7 +11,7 @@ from miscal.findings.decisions import Decision, NetBenefit
 from miscal.report.alone import alone_at, enough, reaches, shares
 from miscal.report.drawing import GLANCE, HIGH, Chart, Mark, Scale, glance, path, round_ticks
 from miscal.report.formatting import THIN, bounds, count, rate, signed
-from miscal.report.frame import draw
+from miscal.report.frame import View, draw
 from miscal.report.sheet import Cell, Column, Fold, Table
 from miscal.report.source import Source
 from miscal.report.texts import begin
@@ -25,15 +24,6 @@ STATES = {"raw": "own", "corrected": "corrected"}
 ACTED = {"before": "as it is", "after": "corrected"}
 MOST_BREAKS = 12
 """Groups that are listed. A convention: more are not read."""
-
-
-class Decided(NamedTuple):
-    """A decision as drawn: its heading, the curves, the groups where promises break, and the promises."""
-
-    title: str
-    plot: Chart
-    breaks: Table
-    promises: Table
 
 
 def alone(source: Source) -> Fold | None:
@@ -58,7 +48,7 @@ def _glance(curves: RiskCurves) -> Chart:
     return glance([(kind, path(line)) for kind, line in places.items()])
 
 
-def _decided(curves: RiskCurves, source: Source) -> Decided:
+def _decided(curves: RiskCurves, source: Source) -> View:
     summary, probability, side = source.summary, source.terms.probability, curves.decision
     found = [one for one in summary.alone if one.decision == side]
     broken = [(one.max_error, group) for one in found for group in one.breaks]
@@ -75,13 +65,13 @@ def _decided(curves: RiskCurves, source: Source) -> Decided:
         Column("errors", lambda one: _limit(one.error)),
         Column(f"by its own {probability}", _by_itself),
     ]
-    return Decided(
-        f"{begin(side)}: {f'up to a {probability}' if side in BELOW else f'from a {probability} on'}"
+    return View(
+        title=f"{begin(side)}: {f'up to a {probability}' if side in BELOW else f'from a {probability} on'}"
         if side != ANSWERED
         else "",
-        _chart(curves, found, source),
-        Table(groups, broken[:MOST_BREAKS], max(0, len(broken) - MOST_BREAKS)),
-        Table(promises, found),
+        plot=_chart(curves, found, source),
+        breaks=Table(groups, broken[:MOST_BREAKS], max(0, len(broken) - MOST_BREAKS)),
+        promises=Table(promises, found),
     )
 
 

@@ -1,8 +1,7 @@
 """The field: its map, the size of its errors, its regimes, curves before and after the correction, and periods."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from miscal.base.document import Measure, MeasureAgainstNull
 from miscal.base.number_wording import percent
@@ -29,7 +28,7 @@ from miscal.report.drawing import (
     stacked_bars,
 )
 from miscal.report.formatting import bounds, brief_points, change, count, metric, points, signed, size
-from miscal.report.frame import draw
+from miscal.report.frame import View, draw
 from miscal.report.legend import ALL_ROWS, CORRECTIONS, REGIMES, regime_labels, regime_names, slice_labels
 from miscal.report.map_data import Examples, map_payload, static_panes
 from miscal.report.panels.groups import SHOWN
@@ -104,63 +103,19 @@ def atlas(source: Source) -> Fold:
     return Fold("atlas", "Map", line if n else "The run left no rows to show", [body])
 
 
-@dataclass(frozen=True)
-class RegimeRow:
-    """A line of a table: the numbers of a regime, or of all rows, and where they stand on the axis.
-
-    `against` is what the accuracy is compared with: the confidence, or the accuracy of rows of equal confidence;
-    `drawn` is the difference from it.
-    """
-
-    label: str
-    numbers: Regime
-    against: float | None
-    drawn: Measure
-
-    @property
-    def kind(self) -> str:
-        """Its regime; ``"all"`` for all rows, and for a regime without a colour."""
-        return self.numbers.name if self.numbers.name in REGIMES else "all"
-
-    @property
-    def share(self) -> float | None:
-        """Its share of the rows; None for all of them."""
-        return None if self.numbers.name == "all" else self.numbers.share
-
-    @property
-    def sided(self) -> int:
-        """The direction that its residual claims: -1 over, +1 under, 0 none."""
-        return {"over": -1, "under": 1}.get(self.kind, 0)
-
-    @property
-    def few(self) -> bool:
-        """Whether it has too few rows for its residual to be measured."""
-        return self.share is not None and self.numbers.n < MIN_SLICE_ROWS
-
-    def on(self, axes: ProbabilityAxes) -> Chart:
-        """Draw what the accuracy is compared with (a circle), the interval of the difference, and the accuracy."""
-        axis, accuracy, against = axes.along, self.numbers.accuracy, self.against
-        lines = [("grid", "".join(f"M{axis(mark)} 2V22" for mark, _ in axes.marks))]
-        if accuracy is not None and against is not None:
-            lines.append(("gap", f"M{axis.inside(against)} 12H{axis.inside(accuracy)}"))
-        if against is not None and (ends := axis.whisker(self.drawn.interval, against)):
-            lines.append(("whisker", f"M{ends[0]} 12H{ends[1]}M{ends[0]} 8v8M{ends[1]} 8v8"))
-        marks = [
-            Mark(axis.inside(value), 12, None, "", kind, radius)
-            for value, kind, radius in ((against, "sure", 4), (accuracy, "right", 4.5))
-            if value is not None
-        ]
-        ticks = [(axis(mark), label, "middle") for mark, label in axes.marks]
-        return Chart(260, 34, axis, Scale(0, 1, 19, 2), ticks, (), marks, lines, style=f"axes-{axes.name}")
-
-
 def regimes(source: Source) -> Fold:
     """Show a line per regime that has rows, after one for all rows; and one per regime of the hidden field."""
     summary, names, terms = source.summary, source.regime_names, source.terms
-    rows, whole = regime_rows(source), slices(summary)
-    found = {row.numbers.name for row in rows["rows"]}
+    axes, whole = axes_of(summary), slices(summary)
+    filled = [(names.get(one.name, one.name), _measured(one)) for one in _filled(summary.regimes)]
+    rows = [
+        _row(label, one, one.confidence, one.residual, axes) for label, one in [(ALL_ROWS, _all_rows(summary)), *filled]
+    ]
+    hidden = [_hidden_row(regime, source, axes) for regime in _filled(summary.hidden_regimes)]
+    found = {one.name for _, one in filled}
     body = draw(
-        source, "regimes", **rows, contents=_contents(source), gap=summary.gap, axes=axes_of(summary),
+        source, "regimes", rows=rows, hidden_rows=hidden, parts=any(one.visible is not None for _, one in filled),
+        contents=_contents(source), gap=summary.gap,
         missing=[label.lower() for name, label in names.items() if name not in found],
         nowhere=not found & {"over", "under"}, whole_share=whole.share, epsilon=source.epsilon,
         whole=names[whole.whole].lower() if whole.whole in ("over", "under") else "",
@@ -190,17 +145,6 @@ def _contents(source: Source) -> list[tuple[Any, ...]]:
     ]
 
 
-def regime_rows(source: Source) -> dict[str, Any]:
-    """Return the lines of both tables, and whether the run tells visible and hidden parts of its regimes."""
-    summary, names = source.summary, source.regime_names
-    rows = [
-        _all_row(summary),
-        *(_row(regime, names.get(regime.name, regime.name)) for regime in _filled(summary.regimes)),
-    ]
-    hidden = [_hidden_row(regime, source) for regime in _filled(summary.hidden_regimes)]
-    return {"rows": rows, "hidden_rows": hidden, "parts": any(row.numbers.visible is not None for row in rows)}
-
-
 def _filled(regimes: tuple[Regime, ...]) -> list[Regime]:
     order = {name: place for place, name in enumerate(REGIMES)}
     return sorted((regime for regime in regimes if regime.n), key=lambda one: order.get(one.name, len(order)))
@@ -215,18 +159,45 @@ def _measured(regime: Regime) -> Regime:
     return regime.model_copy(update={"residual": nothing, "smece": SmoothEce(value=None), **parts})
 
 
-def _row(regime: Regime, label: str) -> RegimeRow:
-    regime = _measured(regime)
-    return RegimeRow(label, regime, against=regime.confidence, drawn=regime.residual)
+def _row(label: str, regime: Regime, against: float | None, drawn: Measure, axes: Iterable[ProbabilityAxes]) -> View:
+    """Return the line of a regime, or of all rows.
+
+    `against` is what the accuracy is compared with: the confidence, or the accuracy of rows of equal confidence;
+    `drawn` is the difference from it. `kind` is what it is coloured by, `sided` the direction that its residual
+    claims, and `few` whether it has too few rows for it to be measured.
+    """
+    kind = regime.name if regime.name in REGIMES else "all"
+    share = None if regime.name == "all" else regime.share
+    few = share is not None and regime.n < MIN_SLICE_ROWS
+    sided = {"over": -1, "under": 1}.get(kind, 0)
+    charts = [_places(one, regime.accuracy, against, drawn) for one in axes]
+    return View(label=label, numbers=regime, kind=kind, share=share, sided=sided, few=few, charts=charts)
 
 
-def _hidden_row(regime: Regime, source: Source) -> RegimeRow:
+def _places(axes: ProbabilityAxes, accuracy: float | None, against: float | None, drawn: Measure) -> Chart:
+    """Draw what the accuracy is compared with (a circle), the interval of the difference, and the accuracy."""
+    axis = axes.along
+    lines = [("grid", "".join(f"M{axis(mark)} 2V22" for mark, _ in axes.marks))]
+    if accuracy is not None and against is not None:
+        lines.append(("gap", f"M{axis.inside(against)} 12H{axis.inside(accuracy)}"))
+    if against is not None and (ends := axis.whisker(drawn.interval, against)):
+        lines.append(("whisker", f"M{ends[0]} 12H{ends[1]}M{ends[0]} 8v8M{ends[1]} 8v8"))
+    marks = [
+        Mark(axis.inside(value), 12, None, "", kind, radius)
+        for value, kind, radius in ((against, "sure", 4), (accuracy, "right", 4.5))
+        if value is not None
+    ]
+    ticks = [(axis(mark), label, "middle") for mark, label in axes.marks]
+    return Chart(260, 34, axis, Scale(0, 1, 19, 2), ticks, (), marks, lines, style=f"axes-{axes.name}")
+
+
+def _hidden_row(regime: Regime, source: Source, axes: Iterable[ProbabilityAxes]) -> View:
     """Return the line of a hidden regime: its accuracy stands against that of rows of equal confidence."""
     label = _hidden_label(regime, source.epsilon, source.terms)
     regime = _measured(regime)
     known = regime.hidden is not None and None not in (regime.hidden.value, regime.accuracy)
     expected = regime.accuracy - regime.hidden.value if known else None
-    return RegimeRow(label, regime, against=expected, drawn=regime.hidden or Measure(value=None))
+    return _row(label, regime, expected, regime.hidden or Measure(value=None), axes)
 
 
 def _hidden_label(regime: Regime, epsilon: float | None, terms: Vocabulary) -> str:
@@ -237,21 +208,13 @@ def _hidden_label(regime: Regime, epsilon: float | None, terms: Vocabulary) -> s
     return terms.often(regime.name).capitalize() if regime.name in REGIMES else regime.name
 
 
-def _all_row(summary: Summary) -> RegimeRow:
-    accuracy, confidence = summary.global_.accuracy.value, summary.global_.confidence.value
-    # the mean residual of all rows: the difference of two means that the summary gives
+def _all_rows(summary: Summary) -> Regime:
+    """Return all rows as a regime; its residual is the difference of two means that the summary gives."""
+    whole = summary.global_
+    accuracy, confidence = whole.accuracy.value, whole.confidence.value
     residual = None if accuracy is None or confidence is None else accuracy - confidence
-    whole = Regime(
-        name="all",
-        n=summary.n,
-        share=1.0,
-        accuracy=accuracy,
-        confidence=confidence,
-        residual=MeasureAgainstNull(value=residual),
-        smece=summary.global_.smece,
-        brier=summary.global_.brier.value,
-    )
-    return RegimeRow(ALL_ROWS, whole, against=confidence, drawn=Measure(value=None))
+    measures = {"residual": MeasureAgainstNull(value=residual), "smece": whole.smece, "brier": whole.brier.value}
+    return Regime(name="all", n=summary.n, share=1.0, accuracy=accuracy, confidence=confidence, **measures)
 
 
 CURVES = ("all", "over", "under")
@@ -261,17 +224,6 @@ STATES = {"raw": "before", "corrected": "after"}
 IN_POINTS = ("smece", "ece")
 
 Content = TypeVar("Content")
-
-
-class Diagram(NamedTuple):
-    """One reliability diagram, with the smECE that stands below it; `n` is 0 for all evaluation rows."""
-
-    name: str
-    label: str
-    when: str
-    n: int
-    drawn: list[Chart]
-    smece: SmoothEce
 
 
 def reliability(source: Source) -> Fold:
@@ -306,7 +258,8 @@ def _both(summary: Summary, score: str) -> tuple[float, float] | None:
     return None if len(known) < 2 or None in known else (known[0], known[1])
 
 
-def _diagram(source: Source, name: str, label: str, state: str, n: int) -> Diagram:
+def _diagram(source: Source, name: str, label: str, state: str, n: int) -> View:
+    """Return a reliability diagram, with the smECE that stands below it; `n` is 0 for all evaluation rows."""
     summary, terms, digits = source.summary, source.terms, source.decimals
     curve = getattr(getattr(summary.curves, name), state)
     if state != "raw":
@@ -321,7 +274,8 @@ def _diagram(source: Source, name: str, label: str, state: str, n: int) -> Diagr
         f"{formatting.percent(rate, digits)} (95 % interval {bounds(ends, 'percent', digits)})"
     )
     charts = [axes.diagram(curve, terms, said, style=f"axes-{axes.name}") for axes in axes_of(summary)]
-    return Diagram(name, label, STATES[state], n, [one for one in charts if one is not None], smece)
+    shown = [one for one in charts if one is not None]
+    return View(name=name, label=label, when=STATES[state], n=n, drawn=shown, smece=smece)
 
 
 def corrections(source: Source) -> Fold:

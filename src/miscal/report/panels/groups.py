@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from miscal.base.arrays import counted
 from miscal.base.shown import brief_names
@@ -21,9 +21,8 @@ from miscal.findings.verdict import fate_words, together_words
 from miscal.report.alone import alone_line
 from miscal.report.drawing import GLANCE, HIGH, Chart, Mark, Scale, glance, path, reach_of
 from miscal.report.formatting import NBSP, bounds, count, points
-from miscal.report.frame import draw
+from miscal.report.frame import View, draw
 from miscal.report.groups import (
-    Curves,
     Group,
     all_rows,
     curves_of,
@@ -33,9 +32,9 @@ from miscal.report.groups import (
     has_curve,
     off_by_themselves,
 )
-from miscal.report.map_data import Example, Examples
+from miscal.report.map_data import Examples
 from miscal.report.opening import opening
-from miscal.report.sheet import Fold
+from miscal.report.sheet import Fold, Picture
 from miscal.report.source import Source
 from miscal.report.texts import clean, first_sentence, listed, short
 
@@ -106,29 +105,6 @@ _LEAST_REACH, _MOST_DOTS = 0.05, 300
 """Reach of pictures beside zero at least; values of columns in the one beside a line: those of most rows."""
 
 
-class Picture(NamedTuple):
-    """A small drawing of a finding, with what it says and what is drawn."""
-
-    chart: Chart
-    said: str
-    drawn: str
-
-
-class FindingRow(NamedTuple):
-    """A finding as drawn, with what is said of it and its most telling rows."""
-
-    finding: Finding
-    curves: Curves | None
-    examples: list[Example]
-    together: str
-    conditional: str
-    trend: Picture | None
-    also: str
-    origin: str
-    odds: str
-    fate: str
-
-
 def findings(source: Source) -> Fold | None:
     """Show the strongest findings; nothing where the run tested no named group."""
     summary = source.summary
@@ -145,13 +121,13 @@ def findings(source: Source) -> Fold | None:
     return Fold("findings", "All groups", "", [body])
 
 
-def _rows(source: Source) -> list[FindingRow]:
-    """Return what is shown of each finding once it is opened."""
+def _rows(source: Source) -> list[View]:
+    """Return what is shown of each finding once it is opened, its most telling rows among it."""
     summary, terms = source.summary, source.terms
     found = summary.findings[:SHOWN]
     examples = Examples(source, (row for one in found for row in one.rows[:MAX_EXAMPLES]))
     return [
-        FindingRow(
+        View(
             finding=one,
             curves=curves_of(summary, [replace(group, colour=group.colour or "plain")], (46.0, 352.0), (318.0, 10.0))
             if has_curve(summary, group.number)
@@ -242,7 +218,7 @@ def _trend(finding: Finding, condition: Trend, source: Source, terms: Vocabulary
     drawn = (
         f"Points above and below rows of equal {terms.probability}, by tenths of the rows, with 95{NBSP}% intervals."
     )
-    return Picture(chart, f"The {condition.higher} is, the {often} often {terms.comes_true()}", drawn)
+    return Picture(f"The {condition.higher} is, the {often} often {terms.comes_true()}", chart, drawn)
 
 
 MOST_VALUES, FEWEST_VALUES, MOST_IN_ALL = 100, 10, 2_000
@@ -250,31 +226,6 @@ MOST_VALUES, FEWEST_VALUES, MOST_IN_ALL = 100, 10, 2_000
 
 _RANKS = {FINDING: 0, EXPLAINED: 1_000, FEW_ROWS: 3_000}
 """Order of the marks: findings, what they explain, the rest, and values of few rows."""
-
-
-class ValueRow(NamedTuple):
-    """A value as drawn: what it and its mark are sorted by, and what is hidden there before and after the correction.
-
-    `sign` is the direction of its hidden residual, empty where it is not distinguishable; `faint` whether it has too
-    few rows to say much.
-    """
-
-    value: ColumnValue
-    key: str | int
-    rank: int
-    chart: Chart
-    sign: str
-    faint: bool
-
-
-class ColumnView(NamedTuple):
-    """The table of a column; `more` values of it are not shown."""
-
-    name: str
-    rows: list[ValueRow]
-    more: int
-    ordered: bool
-    about: str
 
 
 def columns(source: Source) -> Fold | None:
@@ -307,20 +258,24 @@ def _glance(values: Sequence[ColumnValue]) -> Chart | None:
     return glance([("zero", f"M{across(0)} 3V25")], marks)
 
 
-def column_views(tables: Mapping[str, Sequence[ColumnValue]], least: float = EPSILON) -> list[ColumnView]:
-    """Return what is drawn of columns: of many the first, and of each as many values as a page holds."""
+def column_views(tables: Mapping[str, Sequence[ColumnValue]], least: float = EPSILON) -> list[View]:
+    """Return what is drawn of columns: of many the first, and of each the values that a page holds; `more` are left.
+
+    A row of a value has what it (`key`) and its mark (`rank`) are sorted by; `sign` is the direction of its hidden
+    residual, empty where it is not distinguishable; `faint` whether it has too few rows to say much.
+    """
     shown = list(tables.items())[: MOST_IN_ALL // FEWEST_VALUES]
     most = min(MOST_VALUES, max(FEWEST_VALUES, MOST_IN_ALL // max(1, len(shown))))
     return [_column(name, values, most, least) for name, values in shown]
 
 
-def _column(name: str, values: Sequence[ColumnValue], most: int, least: float) -> ColumnView:
+def _column(name: str, values: Sequence[ColumnValue], most: int, least: float) -> View:
     # the values that findings name, and of the others the largest; in the order of the table
     weights = [(one.finding is None, -one.n) for one in values]
     shown = [values[at] for at in sorted(sorted(range(len(values)), key=weights.__getitem__)[:most])]
     axis, ordered = _axis(shown, least), not any(one.is_text for one in values)
     rows = [
-        ValueRow(
+        View(
             value=one,
             key=place if ordered else one.value.lower(),
             rank=_RANKS.get(one.mark, 2_000) + (one.finding or 0),
@@ -330,7 +285,7 @@ def _column(name: str, values: Sequence[ColumnValue], most: int, least: float) -
         )
         for place, one in enumerate(shown)
     ]
-    return ColumnView(name, rows, len(values) - len(shown), ordered, _counted(values))
+    return View(name=name, rows=rows, more=len(values) - len(shown), ordered=ordered, about=_counted(values))
 
 
 def _bar(one: ColumnValue, axis: Scale) -> Chart:

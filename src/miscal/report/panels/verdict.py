@@ -1,43 +1,23 @@
 """How certain it is what was found; alarms and warnings; judges and several classes."""
 
-from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
 from miscal.base.arrays import counted
 from miscal.base.document import Measure
 from miscal.base.number_wording import lower_limit, percent
-from miscal.base.vocabulary import Vocabulary
 from miscal.discovery.answer import LACKING, confusion_sentence, rate_sentence, scale_sentence, words_of
 from miscal.discovery.summary_parts import ClassEvent, GroupRate
 from miscal.evidence.settings import SIGNIFICANCE
-from miscal.findings.ledger.ledger import Finding
 from miscal.findings.verdict import fate_words
 from miscal.report import formatting
-from miscal.report.drawing import LINEAR_AXES, Chart, log_odds_axes
+from miscal.report.drawing import LINEAR_AXES, log_odds_axes
 from miscal.report.formatting import DASH, count, p_value
-from miscal.report.frame import draw
+from miscal.report.frame import View, draw
 from miscal.report.sheet import Cell, Column, Fold, Part, Table
 from miscal.report.source import Source
 from miscal.report.texts import first_sentence, row_words
-
-
-@dataclass(frozen=True)
-class Limit:
-    """A certificate as shown: its lower limit, its p-value, and whether that alone proves something."""
-
-    label: str
-    quantity: str
-    low: float | None
-    p_value: float | None
-    proven: bool
-
-    @property
-    def size(self) -> str:
-        """The limit in points, where it is above zero and what it limits is proven; else empty."""
-        return lower_limit(self.low) if self.proven and self.low else ""
 
 
 def notes(source: Source) -> Fold | None:
@@ -60,14 +40,14 @@ def verdict(source: Source) -> Fold:
     # the field may have nothing to say of an error that smECE shows: one question has one answer
     by_smece = total == 0 and smece.p_value is not None and smece.p_value < SIGNIFICANCE
     limits = (
-        Limit(
+        _limit(
             label="Miscalibration",
             quantity=f"mean absolute difference between the {terms.probability} and the {terms.chance}",
             low=total,
             p_value=smece.p_value if by_smece else proof.p_value_total,
             proven=by_smece or bool(total),
         ),
-        Limit(
+        _limit(
             label="Hidden miscalibration",
             quantity=f"mean absolute miscalibration that the {terms.probability} alone does not explain",
             low=lower_end(proof.lower_bound_hidden),
@@ -79,6 +59,12 @@ def verdict(source: Source) -> Fold:
     body = draw(source, "verdict", summary=summary, limits=limits, before=before, after=after)
     line = f"Hidden error: {p_value(proof.p_value)} on {count(proof.n or words.n)} {words.rows}"
     return Fold("verdict", "How certain this is", line, [body])
+
+
+def _limit(label: str, quantity: str, low: float | None, p_value: float | None, proven: bool) -> View:
+    """Return a certificate as shown; its size is in points where it is above zero and what it limits is proven."""
+    size = lower_limit(low) if proven and low else ""
+    return View(label=label, quantity=quantity, low=low, p_value=p_value, proven=proven, size=size)
 
 
 def lower_end(bound: Measure) -> float | None:
@@ -143,17 +129,6 @@ the probability at which such axes end at least."""
 STATES = {"raw": "As given", "global map": "By the global map", "corrected": "Corrected"}
 
 
-class ClassSection(NamedTuple):
-    """A class that was looked at, its place on the page, and its findings, each with its fate in words."""
-
-    event: ClassEvent
-    place: int
-    about: str
-    findings: list[tuple[Finding, str]]
-    diagrams: list[tuple[str, Chart]]
-    terms: Vocabulary
-
-
 def classes(source: Source) -> Fold | None:
     """Show every class, and confusions; nothing of a run that has none."""
     numbers = source.summary.classes
@@ -174,7 +149,7 @@ def classes(source: Source) -> Fold | None:
     return Fold("classes", "Classes", line, [body])
 
 
-def _section(one: ClassEvent, place: int, decimals: int) -> ClassSection:
+def _section(one: ClassEvent, place: int, decimals: int) -> View:
     curves = [] if one.curves is None else [("Before", one.curves.raw), ("After the correction", one.curves.corrected)]
     known = [(when, curve) for when, curve in curves if curve is not None]
     shown = [value for _, curve in known for value in (*curve.confidence, *curve.accuracy)]
@@ -186,7 +161,7 @@ def _section(one: ClassEvent, place: int, decimals: int) -> ClassSection:
     )
     drawn = [(when, axes.diagram(curve, terms, said)) for when, curve in known]
     found = [(finding, fate_words(finding.fate, finding.units_needed)) for finding in one.findings]
-    return ClassSection(
+    return View(
         event=one,
         place=place,
         about=f"{one.labels:,} labels, {f'{many} finding' + ('' if many == 1 else 's') if many else 'no finding'}",
