@@ -197,15 +197,8 @@ def path(places: Iterable[tuple[float, float]]) -> str:
     return "".join(f"{'L' if n else 'M'}{x} {y}" for n, (x, y) in enumerate(places))
 
 
-@dataclass(frozen=True)
-class Bar:
-    """One block of a stacked histogram."""
-
-    kind: str
-    x: float
-    y: float
-    width: float
-    height: float
+Bar = tuple[str, float, float, float, float]
+"""One block of a stacked histogram: its kind, where it stands, its width and its height."""
 
 
 def stacked_bars(
@@ -219,7 +212,7 @@ def stacked_bars(
             rows = counts[kind][index]
             if rows:
                 top, base = y(total + rows), y(total)
-                bars.append(Bar(kind, x(left), top, round(x(right) - x(left), 2), round(base - top, 2)))
+                bars.append((kind, x(left), top, round(x(right) - x(left), 2), round(base - top, 2)))
             total += rows
     return bars
 

@@ -30,7 +30,7 @@ from miscal.report.drawing import (
 from miscal.report.formatting import bounds, brief_points, change, count, metric, points, signed, size
 from miscal.report.frame import View, draw
 from miscal.report.legend import ALL_ROWS, CORRECTIONS, REGIMES, regime_labels, regime_names, slice_labels
-from miscal.report.map_data import Examples, map_payload, static_panes
+from miscal.report.map_data import examples, map_payload, static_panes
 from miscal.report.panels.groups import SHOWN
 from miscal.report.sheet import Cell, Column, Fold, Part, Table
 from miscal.report.source import Source
@@ -65,9 +65,11 @@ def _glance(edges: Sequence[float], counts: Mapping[str, Sequence[int]]) -> Char
         edges, counts, ("over", "good", "under"), Scale(edges[0], edges[-1], *GLANCE),
         Scale(0, max(map(sum, zip(*counts.values(), strict=True))), HIGH - 3, 3),
     )  # fmt: skip
-    middle = lambda bar: f"M{round(bar.x + bar.width / 2, 2)} {round(bar.y + bar.height, 2)}V{bar.y}"  # noqa: E731
-    kinds = dict.fromkeys(bar.kind for bar in bars)
-    return glance([(f"bin {kind}", "".join(middle(bar) for bar in bars if bar.kind == kind)) for kind in kinds])
+    lines: dict[str, str] = {}
+    for kind, left, top, wide, high in bars:
+        stroke = f"M{round(left + wide / 2, 2)} {round(top + high, 2)}V{top}"
+        lines[f"bin {kind}"] = lines.get(f"bin {kind}", "") + stroke
+    return glance(list(lines.items()))
 
 
 def _histogram(
@@ -133,15 +135,15 @@ def regimes(source: Source) -> Fold:
 def _contents(source: Source) -> list[tuple[Any, ...]]:
     """Return of each regime what it is called, which values and words are enriched in it, and typical rows."""
     filled = [one for one in _filled(source.summary.regimes) if one.exemplars]
-    examples = Examples(source, (row for one in filled for row in one.exemplars))
+    typical = examples(source, [one.exemplars for one in filled])
     return [
         (
             source.regime_names.get(one.name, one.name),
             [f"{item.words} ({item.lift:.1f} times)" for item in one.metadata],
             list(one.keywords),
-            examples.of(one.exemplars),
+            rows,
         )
-        for one in filled
+        for one, rows in zip(filled, typical, strict=True)
     ]
 
 

@@ -32,7 +32,7 @@ from miscal.report.groups import (
     has_curve,
     off_by_themselves,
 )
-from miscal.report.map_data import Examples
+from miscal.report.map_data import examples
 from miscal.report.opening import opening
 from miscal.report.sheet import Fold, Picture
 from miscal.report.source import Source
@@ -125,14 +125,14 @@ def _rows(source: Source) -> list[View]:
     """Return what is shown of each finding once it is opened, its most telling rows among it."""
     summary, terms = source.summary, source.terms
     found = summary.findings[:SHOWN]
-    examples = Examples(source, (row for one in found for row in one.rows[:MAX_EXAMPLES]))
+    telling = examples(source, [one.rows[:MAX_EXAMPLES] for one in found])
     return [
         View(
             finding=one,
             curves=curves_of(summary, [replace(group, colour=group.colour or "plain")], (46.0, 352.0), (318.0, 10.0))
             if has_curve(summary, group.number)
             else None,
-            examples=examples.of(one.rows[:MAX_EXAMPLES]),
+            examples=rows,
             together=together_words(one, found).removeprefix(", "),
             conditional=_compared(one, group.number),
             trend=_trend(one, one.condition, source, terms) if isinstance(one.condition, Trend) else None,
@@ -141,7 +141,7 @@ def _rows(source: Source) -> list[View]:
             odds=odds_in_words(one.odds_ratio, terms),
             fate=fate_words(one.fate, one.units_needed),
         )
-        for group, one in zip(groups_of(summary, SHOWN), found, strict=True)
+        for group, one, rows in zip(groups_of(summary, SHOWN), found, telling, strict=True)
     ]
 
 
