@@ -35,8 +35,7 @@ from miscal.study.synthetic.experiments import (
     n_parameters,
 )
 from miscal.study.synthetic.run import ExperimentFolder, run
-from miscal.study.synthetic.sections import BUILDERS, TITLES
-from miscal.study.synthetic.tables import choice_of, written
+from miscal.study.synthetic.sections import BUILDERS, TITLES, choice_of, written
 
 CLUSTERS_R, MOST_REGRET = (0.93, 0.97), 0.02
 RAPID, NEAR_ZERO, STRONG = 4.0, 0.2, 0.5

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from miscal.base.vocabulary import vocabulary
-from miscal.discovery.summary import Measure, Summary
-from miscal.report.brief import brief_lines, finding_words
+from miscal.discovery.summary import Summary
+from miscal.report.brief import brief_lines
 from miscal.report.opening import PATHS, columns_of
 from miscal.report.sheet import MOST_ROWS
 
@@ -145,11 +144,3 @@ def test_paths_and_commands_are_never_cut(made):
     assert f"page         {folder}/report.html" in lines
     assert f"next         miscal calibrate '{folder}' NEW.parquet --keep all --out corrected.parquet" in lines
     assert max(len(line) for line in lines if not line.startswith(PATHS) and "more: " not in line) <= 100
-
-
-def test_a_finding_whose_size_has_no_interval_gets_no_empty_brackets(make_run):
-    found = Summary.model_validate(json.loads((make_run(500) / "summary.json").read_text(encoding="utf-8")))
-    bare = found.findings[0].model_copy(update={"hidden": Measure(value=-0.26)})
-    said = finding_words(bare, vocabulary(found.kind), (bare,))
-    assert "26 points less often than rows" in said
-    assert "()" not in said

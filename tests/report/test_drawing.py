@@ -8,23 +8,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from miscal.base.vocabulary import vocabulary
 from miscal.discovery.summary_parts import CurveNumbers
 from miscal.report import legend
 from miscal.report.drawing import (
     LINEAR,
+    LINEAR_AXES,
     LOG_ODDS,
     Scale,
     log_odds_axes,
-    reliability_dots,
     round_ticks,
     shade,
     shown_first,
     stacked_bars,
 )
 from miscal.report.frame import embed, embedded_size
-from miscal.report.map_data import GRID, coded, colour_limit, encode, grid_positions, sample
+from miscal.report.map_data import GRID, coded, grid_positions, sample
 
-X, Y = Scale(0, 1, 38, 248), Scale(0, 1, 220, 10)
 number = st.floats(-1e6, 1e6)
 share = st.floats(0, 1)
 
@@ -49,15 +49,12 @@ def test_ticks_are_inside_rising_and_few(low, span, target):
 def test_only_bins_with_rows_are_drawn_and_inside(bins):
     columns = zip(*bins, strict=True) if bins else [()] * 5
     curve = CurveNumbers(**dict(zip(("confidence", "accuracy", "low", "high", "n"), columns, strict=True)))
-    dots = reliability_dots(curve, X, Y)
-    assert [dot.n for dot in dots] == [values[-1] for values in bins if values[-1]]
-    for dot in dots:
-        assert 38 <= dot.x <= 248
-        assert all(10 <= y <= 220 for y in (dot.y, dot.low, dot.high))
-
-
-def test_no_curve_has_no_dots():
-    assert reliability_dots(None, X, Y) == []
+    drawn = LINEAR_AXES.diagram(curve, vocabulary("answer"), lambda *bin_: str(bin_[-1]))
+    marks = [] if drawn is None else drawn.marks
+    assert [mark.title for mark in marks] == [str(values[-1]) for values in bins if values[-1]]
+    for mark in marks:
+        assert 38 <= mark.x <= 248
+        assert all(10 <= y <= 220 for y in (mark.y, *mark.whisker))
 
 
 @given(st.lists(st.tuples(*3 * [st.integers(0, 50)]), min_size=1, max_size=30))
@@ -67,7 +64,7 @@ def test_stacked_bars_add_up_to_the_counts(counts):
     edges = [k / 10 for k in range(len(counts) + 1)]
     bars = stacked_bars(edges, table, order, Scale(0, edges[-1], 0, 300), Scale(0, 200, 200, 0))
     for kind in order:
-        assert sum(bar.height for bar in bars if bar.kind == kind) == pytest.approx(sum(table[kind]), abs=1e-6)
+        assert sum(height for own, *_, height in bars if own == kind) == pytest.approx(sum(table[kind]), abs=1e-6)
 
 
 @given(value=st.floats(-1, 1), limit=st.floats(0.01, 1))
@@ -87,10 +84,6 @@ def test_positions_stay_on_the_grid(values):
         assert -1 <= position <= GRID
 
 
-def test_equal_positions_lie_in_the_middle():
-    assert grid_positions([3.0, 3.0]) == [GRID // 2, GRID // 2]
-
-
 @given(st.lists(st.one_of(st.none(), st.sampled_from(["a", "b", "", "<b>", "c" * 300])), max_size=60))
 def test_codes_give_the_values_back(values):
     made = coded(values)
@@ -98,30 +91,11 @@ def test_codes_give_the_values_back(values):
     assert back == [v[:120] if v else None for v in values]
 
 
-@pytest.mark.parametrize(
-    ("values", "levels"),
-    [([True, False, True], ["yes", "no"]), ([1, 1, 2], ["1", "2"]), ([0.5, 0.5, None], ["0.5"])],
-)
-def test_few_values_become_categories(values, levels):
-    assert encode(pl.Series(values))["levels"] == levels
-
-
-def test_many_numbers_stay_numbers_and_undefined_ones_are_null():
-    values = encode(pl.Series([*(k / 7 for k in range(20)), float("nan"), None]))["values"]
-    assert values[-2:] == [None, None]
-    assert values[1] == 0.1429
-
-
 @given(n=st.integers(0, 300), most=st.integers(1, 100))
 def test_a_sample_keeps_order_and_size(n, most):
     rows = sample(pl.DataFrame({"row": range(n)}), most)["row"].to_list()
     assert len(rows) == min(n, most)
     assert rows == sorted(set(rows))
-
-
-@given(st.lists(st.one_of(st.none(), st.floats(-1, 1)), max_size=50))
-def test_the_colour_scale_is_at_least_ten_points(values):
-    assert 0.1 <= colour_limit(values) <= 1.05
 
 
 @given(st.text(st.characters(), max_size=60))
@@ -152,7 +126,7 @@ def test_dots_of_log_odds_stay_inside_and_keep_their_order(shown):
 @given(st.lists(st.floats(1e-6, 1 - 1e-6), min_size=1, max_size=20))
 def test_ticks_of_log_odds_are_few_distinct_and_inside(shown):
     axes = log_odds_axes(shown)
-    places, labels = zip(*axes.along_ticks, strict=True)
+    places, labels = zip(*((axes.along(mark), label) for mark, label in axes.marks), strict=True)
     assert 2 <= len(labels) <= 14
     assert len(set(labels)) == len(labels)
     assert list(places) == sorted(places)

@@ -5,11 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from miscal.discovery.layout import BACK, HEAD, shared_beginnings, shortened_texts
-from miscal.report import render
-from miscal.report.map_data import ALIKE, Examples, from_difference
+from miscal.report.map_data import ALIKE, examples, from_difference
 from miscal.report.source import read_source
-
-from .read_page import Page
 
 LETTERS = st.text("ab ", max_size=12)
 
@@ -52,19 +49,12 @@ def test_rows_without_texts_are_told_by_the_columns_in_which_they_stand_out(make
         pl.format("id-{}", pl.col("row")).alias("meta.id"),
     )
     points.write_parquet(run / "map.parquet")
-    seven, eight = Examples(read_source(run), [7, 8]).of([7, 8])
-    assert seven.columns[0] == "age 1e+06"
-    assert eight.columns[0] == "kind rare"
+    [(seven, eight)] = examples(read_source(run), [[7, 8]])
+    assert seven["columns"][0] == "age 1e+06"
+    assert eight["columns"][0] == "kind rare"
     # what names a row does not tell what it is like
-    assert "id-" not in seven.columns[0] + eight.columns[0]
-    assert seven.text == ""
-
-
-def test_findings_show_their_rows(make_run):
-    page = Page(render(make_run(300)).read_text(encoding="utf-8"))
-    assert "numbers, curve, examples" in page.visible
-    assert "Wrong, the surest first:" in page.visible
-    assert "Row 3: confidence" in page.visible
+    assert "id-" not in seven["columns"][0] + eight["columns"][0]
+    assert seven["text"] == ""
 
 
 def test_examples_show_the_answers_and_how_often_equal_confidence_is_right(make_run):
@@ -75,8 +65,8 @@ def test_examples_show_the_answers_and_how_often_equal_confidence_is_right(make_
         run / "map.parquet"
     )
     source = read_source(run)
-    seven, eight = Examples(source, [7, 8]).of([7, 8])
-    assert seven.answers == ("model's answer: B: the seller", "right answer: A")
-    assert eight.answers == ("right answer: A",)
+    [(seven, eight)] = examples(source, [[7, 8]])
+    assert seven["answers"] == ("model's answer: B: the seller", "right answer: A")
+    assert eight["answers"] == ("right answer: A",)
     numbers = source.field.row(7, named=True)
-    assert seven.expected == numbers["confidence"] + numbers["visible"]
+    assert seven["expected"] == numbers["confidence"] + numbers["visible"]

@@ -7,10 +7,11 @@ import polars as pl
 import pytest
 
 from miscal.report import render
-from miscal.report.frame import ASSETS, environment
-from miscal.report.map_data import MAX_ROWS, map_payload
+from miscal.report.frame import ASSETS, draw, environment
+from miscal.report.map_data import MAX_ROWS
 from miscal.report.page import PROGRAMS, STYLES
-from miscal.report.panels import PANELS, Panel
+from miscal.report.panels import PANELS
+from miscal.report.sheet import Fold
 from miscal.report.source import read_source
 
 from .read_page import Page, page_of
@@ -19,7 +20,7 @@ from .read_page import Page, page_of
 def test_the_page_holds_in_order_every_panel_that_has_something_to_say(make_run):
     run = make_run(500)
     source = read_source(run)
-    speaking = [panel.name for panel in PANELS if panel.view(source) is not None]
+    speaking = [fold.name for panel in PANELS if (fold := panel(source)) is not None]
     assert {"answer", "notes", "verdict", "findings", "atlas", "glossary"} <= set(speaking)
     assert re.findall(r'<section id="([^"]+)"', render(run).read_text(encoding="utf-8")) == speaking
 
@@ -27,9 +28,13 @@ def test_the_page_holds_in_order_every_panel_that_has_something_to_say(make_run)
 def test_a_new_panel_is_a_line_in_the_list_and_a_template(make_run, monkeypatch, tmp_path):
     (tmp_path / "panels").mkdir()
     (tmp_path / "panels/toy.html").write_text("<p>{{ summary.n | count }} & rows: {{ summary.warnings[0] }}</p>")
-    toy = Panel("toy", "A toy", lambda source: {"summary": source.summary}, lambda source: f"{source.summary.n} toys")
+    toys = environment(tmp_path)
+    monkeypatch.setattr("miscal.report.frame.environment", lambda *own: environment(*own) if own else toys)
+
+    def toy(source):
+        return Fold("toy", "A toy", f"{source.summary.n} toys", [draw(source, "toy", summary=source.summary)])
+
     monkeypatch.setattr("miscal.report.page.PANELS", (*PANELS, toy))
-    monkeypatch.setattr("miscal.report.page.environment", lambda: environment(tmp_path))
     run = make_run(1500, payload="<b>hostile</b>")
     text = render(run).read_text(encoding="utf-8")
     assert "<p>1,500 & rows: &lt;b&gt;hostile&lt;/b&gt;</p>" in text
@@ -58,13 +63,6 @@ def test_the_page_says_what_the_summary_says(make_run):
         assert f"topic {item['value']} (5.8 times)" in visible
     residual = summary["regimes"][0]["residual"]["value"]
     assert f"\u2212{abs(100 * residual):.1f}" in visible
-
-
-def test_a_certificate_is_rounded_down(make_run):
-    def raise_limit(summary):
-        summary["certificate"]["lower_bound_hidden"]["interval"][0] = 0.0949
-
-    assert "at least 9.4 points" in page_of(make_run(300, edit=raise_limit)).visible
 
 
 @pytest.mark.parametrize(("p_value", "said"), [(0.01, "at least 0.04 points"), (0.3, "none proven")])
@@ -176,13 +174,3 @@ def test_large_runs_stay_below_ten_megabytes(make_run):
         "To keep the page small, the map leaves out these columns: id0"
         in Page(page.read_text(encoding="utf-8")).visible
     )
-
-
-def test_the_payload_has_one_entry_per_row(make_run):
-    payload = map_payload(read_source(make_run(250)))
-    for values in payload["fields"].values():
-        assert len(values) == 250
-    for key in ("row", "hidden_regime", "confidence", "corrected", "correct", "regime", "text"):
-        assert len(payload[key]) == 250
-    for pane in payload["panes"]:
-        assert len(pane["x"]) == len(pane["y"]) == 250

@@ -5,11 +5,18 @@ import re
 
 import pytest
 
-from miscal.report import lines, render
+from miscal.report import render
+from miscal.report.drawing import WIDE
+from miscal.report.panels import PANELS
 from miscal.report.source import read_source
 
 from .made_alone import with_alone
 from .read_page import section_of
+
+
+def pictures(source):
+    folds = [panel(source) for panel in PANELS]
+    return {fold.name: fold.picture for fold in folds if fold is not None and fold.picture is not None}
 
 
 def test_the_sections_that_have_a_picture_show_it_beside_their_line(make_run):
@@ -26,17 +33,17 @@ def test_the_sections_that_have_a_picture_show_it_beside_their_line(make_run):
 
 def test_values_stand_by_size_and_findings_have_the_colour_of_their_sign(make_run):
     source = read_source(make_run(300))
-    dots = lines.draw_columns(source).dots
+    dots = pictures(source)["columns"].marks
     known = [one for table in source.columns.values() for one in table if one.hidden.value is not None]
     assert len(dots) == len(known)
-    assert [kind for kind, *_ in dots if kind != "other"] == ["over"]
-    zero = lines.WIDE / 2
-    assert sorted(x < zero for _, x, _ in dots) == sorted(one.hidden.value < 0 for one in known)
+    assert [one.kind for one in dots if one.kind != "other"] == ["over"]
+    zero = WIDE / 2
+    assert sorted(one.x < zero for one in dots) == sorted(one.hidden.value < 0 for one in known)
 
 
 def test_bars_of_log_loss_are_as_long_as_it_is_large(make_run):
     run = make_run(600)
-    (_, before), (kind, after) = lines.draw_corrections(read_source(run)).lines
+    (_, before), (kind, after) = pictures(read_source(run))["corrections"].lines
     losses = json.loads((run / "summary.json").read_text())["correction"]
     raw, ours = (losses[name]["all"]["log_loss"] for name in ("raw", "miscal"))
     ends = [float(line.rpartition("H")[2]) - 4 for line in (before, after)]
@@ -47,7 +54,7 @@ def test_bars_of_log_loss_are_as_long_as_it_is_large(make_run):
 def test_bins_hold_every_row_once(make_run):
     source = read_source(make_run(600))
     counted = source.summary.histogram
-    drawn = dict(lines.draw_histogram(source).lines)
+    drawn = dict(pictures(source)["histogram"].lines)
     for kind in ("over", "good", "under"):
         assert drawn.get(f"bin {kind}", "").count("M") == sum(n > 0 for n in getattr(counted, kind))
 
@@ -58,8 +65,5 @@ def test_what_cannot_be_drawn_is_left_off(make_run):
         summary["correction"]["raw"]["all"]["log_loss"] = None
 
     run = make_run(300, kind="empty", edit=forget)
-    source = read_source(run)
-    assert [
-        draw(source) for draw in (lines.draw_columns, lines.draw_alone, lines.draw_corrections, lines.draw_histogram)
-    ] == [None] * 4
+    assert pictures(read_source(run)) == {}
     assert "glance" not in render(run).read_text(encoding="utf-8").partition("</style>")[2]

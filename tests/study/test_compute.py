@@ -7,10 +7,10 @@ import pytest
 from miscal.base.errors import InputError
 from miscal.base.workers import Processes, Ray, _Worker
 from miscal.study import read_plan
-from miscal.study.folder import StudyFolder
 from miscal.study.plan import cells_of
 from miscal.study.run import gpus_to_deal, pinned
 from miscal.study.steps import CellJob
+from miscal.study.tables import StudyFolder
 
 
 def jobs(tmp_path, **settings):

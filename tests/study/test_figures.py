@@ -79,11 +79,6 @@ def test_a_gap_is_filled_where_its_interval_excludes_zero(made):
     assert set(rows.select("gap_interval_low", "gap_interval_high").rows()) <= bars
 
 
-def test_gaps_of_other_pairs_have_no_reference():
-    (figure,) = drawn("gaps", tables(other_pairs(4))).values()
-    assert not any(points(axes, "D") for axes in figure.axes)
-
-
 def test_orange_is_over_and_blue_under(made):
     (figure,) = drawn("gaps", made).values()
     side = {round(row["gap"], 9): row["worst"] for row in of(made).drop_nulls("gap").iter_rows(named=True)}
@@ -181,12 +176,6 @@ def test_proxies_start_at_zero(made):
     lines = [line for line in figure.axes[0].lines if len(line.get_xdata()) > 1]
     assert len(lines) == 21
     assert all(line.get_ydata()[0] == 0 for line in lines)
-
-
-def test_spaces_are_drawn_for_each_interpreted_pair_and_method(made):
-    numbers = {method: made["layouts"].filter(method=method)["pair"].n_unique() for method in ("paper", "auto")}
-    expected = [f"layouts-{method}-{i + 1}" for method, n in numbers.items() for i in range(n)]
-    assert list(drawn("layouts", made)) == expected
 
 
 def test_the_commonest_categories_have_colours_and_the_rest_is_grey():

@@ -9,7 +9,7 @@ import yaml
 from miscal.base.errors import FileError, InputError
 from miscal.cli import main
 from miscal.study import read_plan
-from miscal.study.plan_from import plan_from
+from miscal.study.plan_file import plan_from
 
 from .conftest import answers
 
@@ -80,7 +80,7 @@ def test_a_column_of_too_many_values_names_no_models(tmp_path):
 
 
 def test_the_plan_that_was_made_lies_beside_the_results_and_gives_the_same_study(file, tmp_path):
-    from miscal.study.folder import PLAN_YAML, StudyFolder
+    from miscal.study.tables import PLAN_YAML, StudyFolder
 
     made, folder = plan_from(file), StudyFolder.open(tmp_path / "out")
     folder.write_yaml(made)

@@ -7,7 +7,7 @@ import pytest
 
 from miscal.study import read_plan
 from miscal.study.aggregates import certificates, verdict
-from miscal.study.folder import plan_content, planned
+from miscal.study.tables import plan_content, planned
 from miscal.study.verdict import n_planned, summarise
 from miscal.study.vocabulary import ANSWERS
 

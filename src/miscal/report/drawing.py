@@ -6,12 +6,13 @@ or above 98 %.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
 from miscal.base.document import Interval, Measure
+from miscal.base.vocabulary import Vocabulary
 from miscal.discovery.summary import Summary
 from miscal.discovery.summary_parts import CurveNumbers
 from miscal.report.formatting import bounds, points
@@ -88,44 +89,6 @@ def round_ticks(low: float, high: float, target: int = 5) -> list[float]:
     return [round(i * step, 12) + 0.0 for i in range(first, last + 1)]
 
 
-@dataclass(frozen=True)
-class Dot:
-    """A bin of a reliability diagram: where it stands, its interval, its size."""
-
-    x: float
-    y: float
-    low: float
-    high: float
-    radius: float
-    confidence: float
-    accuracy: float
-    interval: tuple[float, float]
-    n: int
-
-
-def reliability_dots(curve: CurveNumbers | None, x: Scale, y: Scale) -> list[Dot]:
-    """Return the bins of a curve that have rows, as dots whose area grows with their rows."""
-    if curve is None:
-        return []
-    bins = zip(curve.confidence, curve.accuracy, curve.low, curve.high, curve.n, strict=False)
-    bins = [values for values in bins if values[-1]]
-    largest = max((values[-1] for values in bins), default=1)
-    return [
-        Dot(
-            x=x.inside(confidence),
-            y=y.inside(accuracy),
-            low=y.inside(low),
-            high=y.inside(high),
-            radius=round(1.6 + 2.6 * math.sqrt(n / largest), 2),
-            confidence=confidence,
-            accuracy=accuracy,
-            interval=(low, high),
-            n=n,
-        )
-        for confidence, accuracy, low, high, n in bins
-    ]
-
-
 class Mark(NamedTuple):
     """A dot of a chart: where it stands, where its whisker ends, what is said of it, and its style."""
 
@@ -134,6 +97,7 @@ class Mark(NamedTuple):
     whisker: tuple[float, float] | None
     title: str
     kind: str = "dot"
+    radius: float | None = None
 
 
 @dataclass(frozen=True)
@@ -211,6 +175,17 @@ def beside_zero(measures: Mapping[str, Measure], axis: Scale, digits: int = 0) -
     return Chart(260, 46, axis, Scale(0, 1, 32, 2), ticks, (), marks, lines, radius=4.5, style="beside-zero")
 
 
+WIDE, HIGH = 150, 28
+GLANCE = 4.0, WIDE - 4.0
+"""Size of a picture that stands beside a line, and where its axis across starts and stops."""
+
+
+def glance(lines: Sequence[tuple[str, str]], marks: Sequence[Mark] = ()) -> Chart:
+    """Return a picture that stands beside a line, which says the same."""
+    no_axis = Scale(0, 1, 0, 0)
+    return Chart(WIDE, HIGH, no_axis, no_axis, (), (), marks, lines, radius=3, style="glance")
+
+
 def path(places: Iterable[tuple[float, float]]) -> str:
     """Return a line through places; empty where there are none.
 
@@ -222,15 +197,8 @@ def path(places: Iterable[tuple[float, float]]) -> str:
     return "".join(f"{'L' if n else 'M'}{x} {y}" for n, (x, y) in enumerate(places))
 
 
-@dataclass(frozen=True)
-class Bar:
-    """One block of a stacked histogram."""
-
-    kind: str
-    x: float
-    y: float
-    width: float
-    height: float
+Bar = tuple[str, float, float, float, float]
+"""One block of a stacked histogram: its kind, where it stands, its width and its height."""
 
 
 def stacked_bars(
@@ -244,7 +212,7 @@ def stacked_bars(
             rows = counts[kind][index]
             if rows:
                 top, base = y(total + rows), y(total)
-                bars.append(Bar(kind, x(left), top, round(x(right) - x(left), 2), round(base - top, 2)))
+                bars.append((kind, x(left), top, round(x(right) - x(left), 2), round(base - top, 2)))
             total += rows
     return bars
 
@@ -293,24 +261,36 @@ class ProbabilityAxes:
     along: Scale
     marks: tuple[tuple[float, str], ...]
 
-    @property
-    def ticks(self) -> tuple[tuple[float, float, str], ...]:
-        """Places of ticks across and up, with labels."""
-        return tuple((self.x(mark), self.y(mark), label) for mark, label in self.marks)
+    def diagram(
+        self, curve: CurveNumbers | None, terms: Vocabulary, said: Callable[..., str], *, style: str = ""
+    ) -> Chart | None:
+        """Draw the bins of a curve that have rows, as dots whose area grows with their rows; None without any.
 
-    @property
-    def along_ticks(self) -> tuple[tuple[float, str], ...]:
-        """Places of ticks along a line, with labels."""
-        return tuple((self.along(mark), label) for mark, label in self.marks)
-
-    @property
-    def joined(self) -> bool:
-        """Whether dots are joined by a line: where 0 and 1 have no place of their own, it would lead to the ends."""
-        return self.name == LINEAR
-
-    def dots(self, curve: object) -> list[Dot]:
-        """Return the bins of a curve as dots."""
-        return reliability_dots(curve, self.x, self.y)
+        `said` makes the title of a dot of its confidence, its accuracy, the ends of its interval and its rows.
+        """
+        bins = (
+            [] if curve is None else zip(curve.confidence, curve.accuracy, curve.low, curve.high, curve.n, strict=False)
+        )
+        bins = [values for values in bins if values[-1]]
+        if not bins:
+            return None
+        x, y = self.x, self.y
+        largest = max(values[-1] for values in bins)
+        marks = [
+            Mark(x.inside(f), y.inside(rate), (y.inside(low), y.inside(high)), said(f, rate, (low, high), n),
+                 radius=round(1.6 + 2.6 * math.sqrt(n / largest), 2))
+            for f, rate, low, high, n in bins
+        ]  # fmt: skip
+        lines = [
+            ("grid", "".join(f"M{x(mark)} {y.start}V{y.stop}" for mark, _ in self.marks)),
+            ("diagonal", f"M{x.start} {y.start}L{x.stop} {y.stop}"),
+            # where 0 and 1 have no place of their own, a line through the dots would lead to the ends
+            *([("curve", path((mark.x, mark.y) for mark in marks))] if self.name == LINEAR else []),
+        ]
+        titles = f"{terms.probability}, %", f"{terms.rate}, %"
+        across = [(x(mark), label, "middle") for mark, label in self.marks]
+        up = [(y(mark), label) for mark, label in self.marks]
+        return Chart(256, 256, x, y, across, up, marks, lines, titles, style=style)
 
 
 ACROSS, UP, ALONG = (38.0, 248.0), (220.0, 10.0), (8.0, 252.0)
@@ -350,6 +330,7 @@ def log_odds_axes(shown: Iterable[float]) -> ProbabilityAxes:
     if low == high:
         low, high = 0.5 * low, 0.5 * (1 + high)
     inside = [mark for mark in _MARKS if low <= mark <= high]
+    inside = inside if len(inside) > 1 else [low, *inside, high]
     while len(inside) > _MOST_TICKS:
         inside = _fewer(inside)
     scales = (LogOddsScale(low, high, *ends) for ends in (ACROSS, UP, ALONG))

@@ -19,11 +19,15 @@ from markupsafe import Markup
 
 from miscal.base.shown import first_words
 from miscal.report import formatting, legend, texts
+from miscal.report.source import Source
 
 ASSETS = Path(__file__).parent / "assets"
 """Folder of the styles, programs and templates that pages share."""
 
 Filters = tuple[tuple[str, Callable[..., Any]], ...]
+
+View = dict[str, Any]
+"""What a template reads of one of the things that it shows, by name."""
 
 _MORE_DECIMALS = {"points": 0, "size": 0, "percent": 0, "metric": 2, "change": 3}
 """Numbers that are written with as many decimals as the run needs, and so many more."""
@@ -80,6 +84,22 @@ def environment(folder: Path = ASSETS, filters: Filters = ()) -> Environment:
     env.filters["few_words"] = first_words
     env.filters |= {"bounds": _bounds, "embed": embed, **dict(filters)}
     return env
+
+
+def shared(source: Source) -> dict[str, Any]:
+    """Return what every template of a run's page reads.
+
+    What the evaluation rows are called is ``words``, the words of the run's kind of probability ``terms``, and how many
+    decimals points and per cents have ``decimals``, and in brief ``digits``.
+    """
+    terms, decimals = source.terms, source.decimals
+    words = texts.row_words(source.summary)
+    return {"words": words, "terms": terms, "decimals": decimals, "digits": decimals if terms.digits else 0}
+
+
+def draw(source: Source, panel: str, **values: object) -> Markup:
+    """Draw the template of a panel, in ``assets/panels``, from one run; it escapes all that it prints."""
+    return Markup(environment().get_template(f"panels/{panel}.html").render(**shared(source), **values))  # noqa: S704
 
 
 def _with_decimals(name: str, more: int) -> Callable[..., str]:

@@ -7,8 +7,7 @@ their texts fit on the page.
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from miscal.base.vocabulary import Vocabulary
@@ -17,7 +16,7 @@ from miscal.findings.residuals import EPSILON
 from miscal.report import legend
 from miscal.report.drawing import shade
 from miscal.report.formatting import finite
-from miscal.report.frame import embedded_size
+from miscal.report.frame import View, embedded_size
 from miscal.report.source import ANSWER_PREFIX, Source
 from miscal.report.texts import clean, short
 
@@ -231,66 +230,50 @@ EXAMPLE_COLUMNS = 4
 ALIKE = 60
 
 
-@dataclass(frozen=True)
-class Example:
-    """A row as an example: its number in the source, and its text, or the columns in which it differs most from others.
+def examples(source: Source, asked: Sequence[Sequence[int]]) -> list[list[View]]:
+    """Return rows as examples, list by list: each its number, numbers of the field, and its text.
 
-    `answers` are the model's and the right one, with what they are called; `expected` is E[y | f]: how often rows of
-    equal confidence are right.
+    Texts that begin alike are shown from where they differ. Where no row has a text, the columns stand there in which a
+    row differs most from others. `answers` are the model's and the right one, with what they are called; `expected` is
+    E[y | f]: how often rows of equal confidence are right.
     """
-
-    row: int
-    text: str
-    answers: tuple[str, ...]
-    columns: tuple[str, ...]
-    confidence: float | None
-    correct: float | None
-    expected: float | None
-    corrected: float | None
-
-    def outcome(self, terms: Vocabulary) -> str:
-        """Return the outcome in words."""
-        if self.correct is None:
-            return terms.unknown
-        return terms.told.format(terms.one if self.correct else terms.other)
-
-
-class Examples:
-    """Makes examples of rows, all of which are named first: numbers from the field, texts and columns from the map."""
-
-    def __init__(self, source: Source, rows: Iterable[int]):
-        wanted = set(rows)
-        self._numbers = _by_row(source.field, wanted)
-        self._seen = _by_row(source.map, wanted)
-        names = [name for name in source.map.columns if name.startswith(COLUMN_PREFIXES)]
-        self._columns = [] if any(_text(values) for values in self._seen.values()) else names
-        self._usual = {name: _usual(source.map[name]) for name in self._columns}
-
-    def of(self, rows: Sequence[int]) -> list[Example]:
-        """Return the rows as examples, in their order; texts that begin alike from where they differ."""
-        known = [row for row in rows if row in self._numbers]
-        texts = from_difference([_text(self._seen.get(row, {})) for row in known])
-        return [self._example(row, text) for row, text in zip(known, texts, strict=True)]
-
-    def _example(self, row: int, text: str) -> Example:
-        numbers, seen = self._numbers[row], self._seen.get(row, {})
-        confidence, visible = finite(numbers.get("confidence")), finite(numbers.get("visible"))
-        return Example(
-            row=row,
-            text=text if len(text) <= EXAMPLE_TEXT else f"{text[:EXAMPLE_TEXT]}…",
-            answers=tuple(_answers(seen)),
-            columns=self._telling(seen),
-            confidence=confidence,
-            correct=finite(numbers.get("correct")),
-            expected=None if confidence is None or visible is None else confidence + visible,
-            corrected=finite(seen.get("corrected")),
+    wanted = {row for rows in asked for row in rows}
+    numbers, seen = _by_row(source.field, wanted), _by_row(source.map, wanted)
+    names = [name for name in source.map.columns if name.startswith(COLUMN_PREFIXES)]
+    told = any(_text(values) for values in seen.values())
+    surprise = {name: _surprise(source.map[name]) for name in names if not told}
+    made = []
+    for rows in asked:
+        known = [row for row in rows if row in numbers]
+        texts = from_difference([_text(seen.get(row, {})) for row in known])
+        made.append(
+            [
+                View(row=row, **_example(text, numbers[row], seen.get(row, {}), surprise, source.terms))
+                for row, text in zip(known, texts, strict=True)
+            ]
         )
+    return made
 
-    def _telling(self, values: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return the columns in which a row differs most from the rows of the map."""
-        known = [name for name in self._columns if _is_known(values.get(name))]
-        known.sort(key=lambda name: -self._usual[name].surprise(values[name]))
-        return tuple(f"{short(column_name(name), 40)} {_shown(values[name])}" for name in known[:EXAMPLE_COLUMNS])
+
+def _example(
+    text: str,
+    numbers: Mapping[str, Any],
+    seen: Mapping[str, Any],
+    surprise: Mapping[str, Callable[[Any], float]],
+    terms: Vocabulary,
+) -> View:
+    confidence, visible, correct = (finite(numbers.get(name)) for name in ("confidence", "visible", "correct"))
+    telling = [name for name in surprise if _is_known(seen.get(name))]
+    telling.sort(key=lambda name: -surprise[name](seen[name]))
+    return View(
+        text=text if len(text) <= EXAMPLE_TEXT else f"{text[:EXAMPLE_TEXT]}…",
+        answers=tuple(_answers(seen)),
+        columns=[f"{short(column_name(name), 40)} {_shown(seen[name])}" for name in telling[:EXAMPLE_COLUMNS]],
+        confidence=confidence,
+        outcome=terms.unknown if correct is None else terms.told.format(terms.one if correct else terms.other),
+        expected=None if confidence is None or visible is None else confidence + visible,
+        corrected=finite(seen.get("corrected")),
+    )
 
 
 def from_difference(texts: Sequence[str]) -> list[str]:
@@ -316,27 +299,15 @@ def _from(text: str, shared: int) -> str:
     return f"… {text[start:]}" if start else text
 
 
-@dataclass(frozen=True)
-class _Usual:
-    """What a column usually holds: mean and standard deviation of numbers, else the share of each value."""
-
-    mean: float | None
-    deviation: float
-    shares: Mapping[Any, float]
-
-    def surprise(self, value: Any) -> float:
-        """Return how unusual a value is: minus the logarithm of its share, or of a normal curve's height beside 1."""
-        if self.mean is None:
-            return -math.log(self.shares.get(value, 1.0))
-        return ((value - self.mean) / self.deviation) ** 2 / 2 if self.deviation and finite(value) is not None else 0.0
-
-
-def _usual(column: "pl.Series") -> _Usual:
+def _surprise(column: "pl.Series") -> Callable[[Any], float]:
+    """Return what says how unusual a value is: minus the log of its share, or of a normal curve's height beside 1."""
     values = [value for value in column.to_list() if value is not None and value == value]
     if column.dtype.is_numeric():
-        return _Usual(finite(column.mean()) or 0.0, finite(column.std()) or 0.0, {})
+        mean, deviation = finite(column.mean()) or 0.0, finite(column.std()) or 0.0
+        return lambda value: ((value - mean) / deviation) ** 2 / 2 if deviation and finite(value) is not None else 0.0
     # a value that no other row has says which row it is, not what it is like
-    return _Usual(None, 0.0, {value: n / len(values) for value, n in Counter(values).items() if n > 1})
+    shares = {value: n / len(values) for value, n in Counter(values).items() if n > 1}
+    return lambda value: -math.log(shares.get(value, 1.0))
 
 
 def _is_known(value: Any) -> bool:

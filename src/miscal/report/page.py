@@ -9,14 +9,13 @@ from markupsafe import Markup
 from miscal.base.files import replace_file
 from miscal.base.vocabulary import vocabulary
 from miscal.discovery.summary import Summary
-from miscal.report import lines
-from miscal.report.formatting import decimals_for, finite
-from miscal.report.frame import ASSETS, environment, render_page
+from miscal.report.brief import WIDER
+from miscal.report.formatting import count, decimals_for, finite
+from miscal.report.frame import ASSETS, environment, render_page, shared
 from miscal.report.legend import COLOURS
-from miscal.report.panels import PANELS, Panel
+from miscal.report.panels import PANELS
 from miscal.report.panels.groups import first_screen
 from miscal.report.source import Source, read_source
-from miscal.report.texts import row_words
 
 STYLES = (
     "base.css",
@@ -67,39 +66,21 @@ def write_page(source: Source, folder: Path) -> Path:
 
 def build(source: Source) -> str:
     """Return the whole page as text."""
-    terms, version = source.terms, source.summary.versions.get("miscal")
-    heads = {name: getattr(terms, name) for name in ("judged", "over_and_under", "probabilities")}
-    sections = [
-        (
-            *(panel, panel.title.format(**heads), "" if panel.line is None else panel.line(source), body),
-            None if panel.picture is None else panel.picture(source),
-        )
-        for panel in PANELS
-        if (body := draw(panel, source)) is not None
-    ]
+    units, counted = source.summary.units, f"{count(source.summary.n)} rows"
+    if units is not None and units.widening >= WIDER:
+        counted += f", counted by {units.unit} ({count(units.n_units)})"
     return render_page(
         "page.html",
         STYLES,
         PROGRAMS,
+        command="report",
         name=source.name,
-        sections=sections,
-        version=version,
+        folds=[fold for panel in PANELS if (fold := panel(source)) is not None],
         doors=DOORS,
-        counted=lines.counted(source),
+        aside=counted,
+        version=source.summary.versions.get("miscal"),
+        **shared(source),
     )
-
-
-def draw(panel: Panel, source: Source) -> Markup | None:
-    """Draw a panel from one run; None where the panel has nothing to say."""
-    view, terms, decimals = panel.view(source), source.terms, source.decimals
-    if view is None:
-        return None
-    words = row_words(source.summary)
-    shared = {"words": words, "terms": terms, "decimals": decimals, "digits": decimals if terms.digits else 0}
-    blocks = isinstance(view, list)
-    template = environment().get_template("panel.html" if blocks else f"panels/{panel.name}.html")
-    # templates escape what they print
-    return Markup(template.render(**shared, **({"view": view, "panel": panel} if blocks else view)))  # noqa: S704
 
 
 USED = ("paper", "ink", "muted", "rule", "link", "use", "good", "g1", "g2", "g3")

@@ -33,7 +33,7 @@ Facts = Sequence[tuple[str, str]]
 class Cell:
     """A cell of a table: its text, what stands below it on a page, a class of styles, a chart.
 
-    `size` draws a bar; `key` is what a page sorts it by.
+    `size` draws a bar; `key` is what a page sorts it by, `href` where its text leads to.
     """
 
     text: str = ""
@@ -42,6 +42,7 @@ class Cell:
     chart: Chart | None = None
     size: float | None = None
     key: float | str | None = None
+    href: str | None = None
 
     @property
     def whole(self) -> str:
@@ -54,7 +55,8 @@ class Column:
     """A column of a table: its heading, what it is of, and what writes that.
 
     `of` is the name of a field of the rows, with dots for those within, or a function of a row. `number`: whether it
-    stands to the right. `page`: whether pages alone have room for it. `drawn`: whether its cells are charts.
+    stands to the right. `page`: whether pages alone have room for it. `drawn`: whether its cells are charts. `hint`:
+    what a page says of the heading.
     """
 
     head: str
@@ -63,6 +65,7 @@ class Column:
     number: bool = True
     page: bool = False
     drawn: bool = False
+    hint: str = ""
 
     def cell(self, row: Any) -> Cell:
         """Write the cell of a row."""
@@ -74,13 +77,16 @@ class Column:
 class Table:
     """Rows of anything, and the columns that are shown of them, of which the first names the row.
 
-    `left` counts rows that are not among them; `sortable`: whether headings of its page sort it.
+    `left` counts rows that are not among them; `sortable`: whether headings of its page sort it. `note` stands below
+    it, and `name` is for those who cannot see where it stands.
     """
 
     columns: Sequence[Column]
     rows: Sequence[Any]
     left: int = 0
     sortable: bool = False
+    name: str = ""
+    note: str = ""
 
     def cells(self, *, page: bool = False) -> list[list[Cell]]:
         """Write the cells of every row; those that pages alone have, if `page`."""
@@ -147,7 +153,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Fold:
-    """A section of a page that is one line until it is opened.
+    """A section of a page, which is one line until it is opened, with a `picture` beside it; without a line it is open.
 
     Its blocks are tables, pictures and parts; texts, which stand above a table if they come first, else below it;
     lists of notes; facts by what they are about; and markup, which is put in as it is.
@@ -157,6 +163,7 @@ class Fold:
     title: str
     line: str
     blocks: Sequence[Any]
+    picture: Chart | None = None
 
 
 @dataclass(frozen=True)
@@ -258,11 +265,14 @@ class Sheet:
         if self.glossary:
             folds.append(Fold("glossary", "Words and signs", ", ".join(self.glossary), [self.glossary]))
         return render_page(
-            "sheet.html",
+            "page.html",
             STYLES,
             PROGRAMS,
-            sheet=self,
+            command=self.command,
+            name=self.name,
+            pictures=self.pictures,
             folds=folds,
+            doors=[one.name for one in folds],
             terms=terms,
             decimals=self.decimals,
             digits=self.decimals if terms.digits else 0,

@@ -17,10 +17,9 @@ from miscal.base.files import disk_errors, locked, parents, resolve
 from miscal.base.threads import n_workers
 from miscal.base.workers import InProcess, Processes, Workers, WorkItem, choose_workers
 from miscal.discovery.summary_parts import Answer
-from miscal.study.folder import PLAN, StudyFolder, plan_content
 from miscal.study.plan import KINDS, OF_DATASETS, StudyCell, StudyPlan, cells_of, pairs_of_cell
 from miscal.study.plan_file import read_plan
-from miscal.study.tables import read_tables, write_tables
+from miscal.study.tables import PLAN, StudyFolder, plan_content, read_tables, write_tables
 from miscal.study.verdict import study_lines
 from miscal.study.vocabulary import vocabulary_of
 

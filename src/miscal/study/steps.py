@@ -39,10 +39,9 @@ from miscal.estimators.registry import estimator_class
 from miscal.report import write_run
 from miscal.scoring.folder import MANIFEST
 from miscal.scoring.questions import kind_of
-from miscal.study.folder import StudyFolder
 from miscal.study.pair_result import PairResult, TableRows
 from miscal.study.plan import READ_OPTIONS, SplitKind, StudyCell, StudyPair, StudyPlan, name_of, pairs_of_cell
-from miscal.study.tables import TABLES
+from miscal.study.tables import TABLES, StudyFolder
 
 LEAST = 0.1
 """Share of the rows that must have a partner in another pair, or a way of telling questions is not believed."""

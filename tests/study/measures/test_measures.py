@@ -164,25 +164,6 @@ def test_the_map_of_the_confidence_alone_is_chosen_in_training(method):
     assert found["log_loss_saved_local_low"] < found["log_loss_saved_local"] < found["log_loss_saved_local_high"]
 
 
-def test_rows_of_a_group_count_as_one_in_the_interval_of_what_is_saved():
-    result = planted("paper")
-    group = np.arange(len(result.triples)) // 3
-    grouped = replace(result, triples=replace(result.triples, group=group))
-    found = only(pairs.measure_pair(grouped)["pairs"], geometry="learned")
-    rows, sums = rows_of("paper"), {}
-    for row in rows:
-        before, after = (-math.log(p if row["correct"] else 1 - p) for p in (row["confidence"], row["corrected"]))
-        sums.setdefault(int(group[row["row"]]), []).append(before - after - found["log_loss_saved"])
-    sizes = [len(some) for some in sums.values()]
-    units = sum(sizes) ** 2 / sum(size**2 for size in sizes)
-    error = math.sqrt(sum(sum(some) ** 2 for some in sums.values()) * units / (units - 1)) / len(rows)
-    half = (found["log_loss_saved_high"] - found["log_loss_saved_low"]) / 2
-    assert half == pytest.approx(1.99 * error, rel=0.01)
-    alone = only(pairs.measure_pair(result)["pairs"], geometry="learned")
-    assert alone["log_loss_saved"] == found["log_loss_saved"]
-    assert alone["log_loss_saved_low"] != found["log_loss_saved_low"]
-
-
 def test_copies_of_rows_in_a_group_make_no_interval_shorter():
     result = planted("auto")
     copies = np.repeat(np.arange(len(result.triples)), 4)
@@ -202,6 +183,7 @@ def test_copies_of_rows_in_a_group_make_no_interval_shorter():
             "share": (pair["share_low"], pair["share_worst"], pair["share_high"]),
             "gain": (gain["gain_low"], gain["gain"], gain["gain_high"]),
             "curve": (curve["low"], curve["accuracy"], curve["high"]),
+            "saved": tuple(pair[f"log_loss_saved{end}"] for end in ("_low", "", "_high")),
         }
         return {name: np.array(values) for name, values in ends.items()}
 
@@ -314,15 +296,6 @@ def test_corrections_are_scored_in_the_regions_of_the_field(geometry):
     assert len(table) == 5 * 4
 
 
-def test_global_corrections_of_all_rows_do_not_depend_on_the_geometry():
-    table = pairs.measure_corrections(planted("paper"))["corrections"]
-    for name in ("raw", "isotonic", "temperature", "platt"):
-        learned, raw = (only(table, geometry=g, calibrator=name, region="all") for g in ("learned", "raw"))
-        assert [learned[score] for score in ("smece", "brier", "log_loss")] == pytest.approx(
-            [raw[score] for score in ("smece", "brier", "log_loss")]
-        )
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_thresholds_follow_a_plain_loop(method):
     rows, table = rows_of(method), pairs.measure_thresholds(planted(method))["thresholds"]
@@ -342,16 +315,6 @@ def test_thresholds_follow_a_plain_loop(method):
                 assert found["smece_gap"] == pytest.approx(residual_smece(by_slice[worst]) - whole["smece"])
                 assert found["brier_gap"] == pytest.approx(brier_of(by_slice[worst]) - whole["brier"])
             assert found["smece_gap_clipped"] == max(0.0, found["smece_gap"] or 0.0)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_no_slice_has_a_larger_gap_by_a_score_than_the_one_that_it_chose(method):
-    table = pairs.measure_thresholds(planted(method))["thresholds"]
-    for row in table:
-        if row["by"] == "smece" and row["worst"]:
-            other = only(table, geometry=row["geometry"], epsilon=row["epsilon"], by="brier")
-            assert row["smece_gap"] >= other["smece_gap"]
-            assert row["brier_gap"] <= other["brier_gap"]
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -375,14 +338,6 @@ def test_regions_and_curves_hold_the_rows_of_each_regime_and_of_each_frequent_va
         assert sum(row["n"] for row in bins) == (len(some) if len(some) >= 30 else 0)
         for name in ("accuracy", "confidence") if bins else ():
             assert sum(row["n"] * row[name] for row in bins) / len(some) == pytest.approx(region[name])
-
-
-def test_the_curve_of_all_rows_is_the_one_of_the_summary():
-    result = planted("paper")
-    bins = [row for row in pairs.measure_curves(result)["curves"] if row["value"] == "all"]
-    summary = result.found.summary.curves.all.raw
-    assert tuple(row["accuracy"] for row in bins) == summary.accuracy
-    assert tuple(row["high"] for row in bins) == summary.high
 
 
 def test_the_most_frequent_values_of_a_column_alone_are_shown():

@@ -219,7 +219,7 @@ def _asked(
             raise InputError("--by names the column of models for --from, which is not given")
         return plan, given
     from miscal.base.document import parse_yaml
-    from miscal.study.plan_from import plan_from
+    from miscal.study.plan_file import plan_from
 
     keys = {name: parse_yaml(value, f"--set {name}") for name, value in given.items()}
     return plan_from(source, by, keys=keys), {}

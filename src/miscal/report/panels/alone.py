@@ -2,17 +2,17 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
 
 from miscal.base.document import Measure
-from miscal.base.number_wording import threshold_text
+from miscal.base.number_wording import spoken, threshold_text
 from miscal.discovery.summary import Summary
 from miscal.findings.alone import ANSWERED, BELOW, Alone, RiskCurves, RiskLimit
 from miscal.findings.decisions import Decision, NetBenefit
-from miscal.report.alone import alone_at, enough, reaches
-from miscal.report.drawing import Chart, Mark, Scale, path, round_ticks
+from miscal.report.alone import alone_at, enough, reaches, shares
+from miscal.report.drawing import GLANCE, HIGH, Chart, Mark, Scale, glance, path, round_ticks
 from miscal.report.formatting import THIN, bounds, count, rate, signed
-from miscal.report.sheet import Cell, Column, Table
+from miscal.report.frame import View, draw
+from miscal.report.sheet import Cell, Column, Fold, Table
 from miscal.report.source import Source
 from miscal.report.texts import begin
 
@@ -26,22 +26,29 @@ MOST_BREAKS = 12
 """Groups that are listed. A convention: more are not read."""
 
 
-class Decided(NamedTuple):
-    """A decision as drawn: its heading, the curves, the groups where promises break, and the promises."""
-
-    title: str
-    plot: Chart
-    breaks: Table
-    promises: Table
-
-
-def alone(source: Source) -> dict[str, Any] | None:
-    """Return what is shown of each decision; None of a run that says nothing of it."""
+def alone(source: Source) -> Fold | None:
+    """Show what each decision promises; nothing of a run that says nothing of it."""
     known = [one for one in source.summary.alone_curves if one.raw or one.corrected]
-    return {"sides": [_decided(one, source) for one in known], "states": STATES} if known else None
+    if not known:
+        return None
+    body = draw(source, "alone", sides=[_decided(one, source) for one in known], states=STATES)
+    found = alone_at(source.summary)
+    by = f"{shares(found)} by corrected {source.terms.probabilities}, {shares(found, own=True)} by its own"
+    line = f"Accepting {threshold_text(found[0].max_error)} errors: {by}"
+    both = [one for one in known if one.raw and one.corrected]
+    return Fold("alone", "Decided alone", line, [body], _glance(both[0]) if both else None)
 
 
-def _decided(curves: RiskCurves, source: Source) -> Decided:
+def _glance(curves: RiskCurves) -> Chart:
+    """Draw the error against the share decided, by its own confidence (dashed) and corrected."""
+    kinds = {kind: getattr(curves, name) for kind, name in (("diagonal", "raw"), ("curve", "corrected"))}
+    highest = max(max(one.error) for one in kinds.values()) or 1.0
+    across, up = Scale(0, 1, *GLANCE), Scale(0, highest, HIGH - 4, 4)
+    places = {kind: zip(map(across, one.share), map(up, one.error), strict=True) for kind, one in kinds.items()}
+    return glance([(kind, path(line)) for kind, line in places.items()])
+
+
+def _decided(curves: RiskCurves, source: Source) -> View:
     summary, probability, side = source.summary, source.terms.probability, curves.decision
     found = [one for one in summary.alone if one.decision == side]
     broken = [(one.max_error, group) for one in found for group in one.breaks]
@@ -58,13 +65,13 @@ def _decided(curves: RiskCurves, source: Source) -> Decided:
         Column("errors", lambda one: _limit(one.error)),
         Column(f"by its own {probability}", _by_itself),
     ]
-    return Decided(
-        f"{begin(side)}: {f'up to a {probability}' if side in BELOW else f'from a {probability} on'}"
+    return View(
+        title=f"{begin(side)}: {f'up to a {probability}' if side in BELOW else f'from a {probability} on'}"
         if side != ANSWERED
         else "",
-        _chart(curves, found, source),
-        Table(groups, broken[:MOST_BREAKS], max(0, len(broken) - MOST_BREAKS)),
-        Table(promises, found),
+        plot=_chart(curves, found, source),
+        breaks=Table(groups, broken[:MOST_BREAKS], max(0, len(broken) - MOST_BREAKS)),
+        promises=Table(promises, found),
     )
 
 
@@ -124,8 +131,8 @@ def _chart(curves: RiskCurves, found: Sequence[Alone], source: Source) -> Chart:
     )
 
 
-def decisions(source: Source) -> list[Any] | None:
-    """Return a table of what was promised and observed at each threshold that was asked for; None where none was."""
+def decisions(source: Source) -> Fold | None:
+    """Show a table of what was promised and observed at each threshold that was asked for; nothing where none was."""
     summary, words = source.summary, source.terms
     if not summary.decisions:
         return None
@@ -138,14 +145,18 @@ def decisions(source: Source) -> list[Any] | None:
         Column("net benefit", lambda row: _worth(row[0].net_benefit, row[1])),
         Column("of acting on all", lambda row: f"{1000 * row[0].net_benefit.all:.1f}"),
     ]
-    return [
+    first, at = summary.decisions[0].before, f"At {threshold_text(summary.decisions[0].threshold)}"
+    promised, observed = spoken(first.promised or 0.0), spoken(first.observed.value or 0.0)
+    told = f"{at}: {promised} promised, {observed} observed of {count(first.n)} {words.cases} {words.acted}"
+    line = told if first.n else f"{at} nothing is {words.acted}"
+    return Fold("decisions", "Decisions at a threshold", line, [
         f"{begin(words.cases)} whose {words.probability} is at or above a threshold are {words.acted}. Their mean "
         f"{words.probability} is what is promised of them; beside it stands how many {words.come_true}, with the 95 % "
         "interval.",
         Table(columns, rows),
         f"Net benefit, per 1,000 {words.cases}: those rightly {words.acted}, less those {words.acted} needlessly times "
         "the odds of the threshold (Vickers and Elkin, 2006); of acting on none it is 0.",
-    ]
+    ])  # fmt: skip
 
 
 def _named(one: Decision, when: str) -> Cell:

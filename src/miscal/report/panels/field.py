@@ -1,35 +1,38 @@
 """The field: its map, the size of its errors, its regimes, curves before and after the correction, and periods."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from miscal.base.document import Measure, MeasureAgainstNull
+from miscal.base.number_wording import percent
 from miscal.base.vocabulary import Vocabulary
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
 from miscal.calibration.metrics.registry import Metric, correction_metrics
 from miscal.discovery.summary import PeriodNumbers, Regime, SmoothEce, Summary
-from miscal.report import legend
+from miscal.report import formatting, legend
 from miscal.report.drawing import (
+    GLANCE,
+    HIGH,
     LINEAR,
     LOG_ODDS,
     Bar,
     Chart,
-    Dot,
     Mark,
     ProbabilityAxes,
     Scale,
     axes_of,
+    glance,
     path,
     round_ticks,
     shown_first,
     stacked_bars,
 )
 from miscal.report.formatting import bounds, brief_points, change, count, metric, points, signed, size
+from miscal.report.frame import View, draw
 from miscal.report.legend import ALL_ROWS, CORRECTIONS, REGIMES, regime_labels, regime_names, slice_labels
-from miscal.report.map_data import Examples, map_payload, static_panes
+from miscal.report.map_data import examples, map_payload, static_panes
 from miscal.report.panels.groups import SHOWN
-from miscal.report.sheet import Cell, Column, Part, Table
+from miscal.report.sheet import Cell, Column, Fold, Part, Table
 from miscal.report.source import Source
 from miscal.report.texts import left_out, row_words, slices
 
@@ -39,19 +42,34 @@ ORDER = ("good", "over", "under")
 WIDTHS = {"wide": 660, "narrow": 350}
 
 
-def histogram(source: Source) -> dict[str, Any]:
-    """Return the histogram in two widths, none where there is nothing to draw, and how much the field varies."""
-    found = source.summary.histogram
+def histogram(source: Source) -> Fold:
+    """Show the histogram in two widths, none where there is nothing to draw, and how much the field varies."""
+    found, field = source.summary.histogram, source.summary.field
     edges, counts = found.edges, {kind: getattr(found, kind) for kind in ORDER}
     full = all(len(values) == len(edges) - 1 for values in counts.values())
     rows = sum(sum(values) for values in counts.values()) if full else 0
     drawn = rows and edges[0] < edges[-1]
-    return {
-        "plots": [_histogram(edges, counts, *one, source.epsilon or 0.0) for one in WIDTHS.items()] if drawn else [],
-        "n": rows,
-        "field": source.summary.field,
-        "epsilon": source.epsilon,
-    }
+    plots = [_histogram(edges, counts, *one, source.epsilon or 0.0) for one in WIDTHS.items()] if drawn else []
+    body, line = draw(source, "histogram", plots=plots, n=rows, field=field, epsilon=source.epsilon), ""
+    if field.std is None or field.std_hidden is None:
+        line = "How the estimated errors are spread"
+    else:
+        whole, hidden = (size(one, source.decimals) for one in (field.std, field.std_hidden))
+        line = f"They vary by {whole} points, the hidden part by {hidden}"
+    return Fold("histogram", "Size of the errors", line, [body], _glance(edges, counts) if drawn else None)
+
+
+def _glance(edges: Sequence[float], counts: Mapping[str, Sequence[int]]) -> Chart:
+    """Draw the estimated errors as bars."""
+    bars = stacked_bars(
+        edges, counts, ("over", "good", "under"), Scale(edges[0], edges[-1], *GLANCE),
+        Scale(0, max(map(sum, zip(*counts.values(), strict=True))), HIGH - 3, 3),
+    )  # fmt: skip
+    lines: dict[str, str] = {}
+    for kind, left, top, wide, high in bars:
+        stroke = f"M{round(left + wide / 2, 2)} {round(top + high, 2)}V{top}"
+        lines[f"bin {kind}"] = lines.get(f"bin {kind}", "") + stroke
+    return glance(list(lines.items()))
 
 
 def _histogram(
@@ -72,121 +90,61 @@ def _histogram(
     return chart, stacked_bars(edges, counts, ORDER, x, y)
 
 
-def atlas(source: Source) -> dict[str, Any]:
-    """Return the rows for the page's program, the drawing for print, and how many rows of how many are shown."""
-    payload, info = map_payload(source), source.summary.map
-    first = payload["first"]
-    return {
-        "payload": payload,
-        "panes": static_panes(payload) if payload["n"] else [],
-        "total": (info.n_total if info else 0) or source.summary.n,
-        "structure": source.summary.field.structure,
-        "shades": legend.FIELD,
+def atlas(source: Source) -> Fold:
+    """Show the rows by the page's program, the drawing for print, and how many rows of how many are shown."""
+    payload, n_total = map_payload(source), source.summary.map.n_total if source.summary.map else 0
+    first, n = payload["first"], payload["n"]
+    body = draw(
+        source, "atlas", payload=payload, panes=static_panes(payload) if n else [], total=n_total or source.summary.n,
+        structure=source.summary.field.structure, shades=legend.FIELD,
         # what the drawing is coloured by, where its scale ends, and what both ends mean
-        "field_name": legend.FIELD_NAMES[first].lower(),
-        "limit": payload["limits"][first],
-        "ends": legend.field_ends(first, source.terms),
-    }
+        field_name=legend.FIELD_NAMES[first].lower(), limit=payload["limits"][first],
+        ends=legend.field_ends(first, source.terms),
+    )  # fmt: skip
+    line = f"{count(n)} of {count(max(n, n_total))} rows to point at and colour"
+    return Fold("atlas", "Map", line if n else "The run left no rows to show", [body])
 
 
-class Places(NamedTuple):
-    """Where the accuracy, what it is compared with, and the interval of the difference stand."""
-
-    accuracy: float | None
-    against: float | None
-    whisker: tuple[float, float] | None
-
-
-@dataclass(frozen=True)
-class RegimeRow:
-    """A line of a table: the numbers of a regime, or of all rows, and where they stand on the axis.
-
-    `against` is what the accuracy is compared with: the confidence, or the accuracy of rows of equal confidence;
-    `drawn` is the difference from it.
-    """
-
-    label: str
-    numbers: Regime
-    against: float | None
-    drawn: Measure
-
-    @property
-    def kind(self) -> str:
-        """Its regime; ``"all"`` for all rows, and for a regime without a colour."""
-        return self.numbers.name if self.numbers.name in REGIMES else "all"
-
-    @property
-    def share(self) -> float | None:
-        """Its share of the rows; None for all of them."""
-        return None if self.numbers.name == "all" else self.numbers.share
-
-    @property
-    def sided(self) -> int:
-        """The direction that its residual claims: -1 over, +1 under, 0 none."""
-        return {"over": -1, "under": 1}.get(self.kind, 0)
-
-    @property
-    def few(self) -> bool:
-        """Whether it has too few rows for its residual to be measured."""
-        return self.share is not None and self.numbers.n < MIN_SLICE_ROWS
-
-    def on(self, axis: Scale) -> Places:
-        """Return where its numbers stand on an axis."""
-        accuracy, against = self.numbers.accuracy, self.against
-        return Places(
-            accuracy=None if accuracy is None else axis.inside(accuracy),
-            against=None if against is None else axis.inside(against),
-            whisker=None if against is None else axis.whisker(self.drawn.interval, against),
-        )
-
-
-def regimes(source: Source) -> dict[str, Any]:
-    """Return a line per regime that has rows, after one for all rows; and one per regime of the hidden field."""
+def regimes(source: Source) -> Fold:
+    """Show a line per regime that has rows, after one for all rows; and one per regime of the hidden field."""
     summary, names, terms = source.summary, source.regime_names, source.terms
-    rows, whole = regime_rows(source), slices(summary)
-    found = {row.numbers.name for row in rows["rows"]}
-    return {
-        **rows,
-        "contents": _contents(source),
-        "missing": [label.lower() for name, label in names.items() if name not in found],
-        "nowhere": not found & {"over", "under"},
-        "whole": names[whole.whole].lower() if whole.whole in ("over", "under") else "",
-        "whole_share": whole.share,
-        "unsupported": summary.field.share_unsupported,
+    axes, whole = axes_of(summary), slices(summary)
+    filled = [(names.get(one.name, one.name), _measured(one)) for one in _filled(summary.regimes)]
+    rows = [
+        _row(label, one, one.confidence, one.residual, axes) for label, one in [(ALL_ROWS, _all_rows(summary)), *filled]
+    ]
+    hidden = [_hidden_row(regime, source, axes) for regime in _filled(summary.hidden_regimes)]
+    found = {one.name for _, one in filled}
+    body = draw(
+        source, "regimes", rows=rows, hidden_rows=hidden, parts=any(one.visible is not None for _, one in filled),
+        contents=_contents(source), gap=summary.gap,
+        missing=[label.lower() for name, label in names.items() if name not in found],
+        nowhere=not found & {"over", "under"}, whole_share=whole.share, epsilon=source.epsilon,
+        whole=names[whole.whole].lower() if whole.whole in ("over", "under") else "",
+        unsupported=summary.field.share_unsupported,
         # regimes share all rows among them where no row is left to the global map
-        "kept": sum(regime.share for regime in summary.regimes) > 0.9995,
-        "epsilon": source.epsilon,
-        "beyond": "far" if source.epsilon is None else f"more than {brief_points(source.epsilon)}",
-        "axes": axes_of(summary),
-        "gap": summary.gap,
-        "worst": terms.regime(summary.gap.worst) if summary.gap.worst else "worse",
-    }
+        kept=sum(regime.share for regime in summary.regimes) > 0.9995,
+        beyond="far" if source.epsilon is None else f"more than {brief_points(source.epsilon)}",
+        worst=terms.regime(summary.gap.worst) if summary.gap.worst else "worse",
+    )  # fmt: skip
+    shares = [f"{names.get(one.name, one.name)} {percent(one.share)}" for one in summary.regimes if one.n]
+    title = f"Where {terms.judged} {terms.over_and_under}"
+    return Fold("regimes", title, ", ".join(shares) or "No rows to measure", [body])
 
 
 def _contents(source: Source) -> list[tuple[Any, ...]]:
     """Return of each regime what it is called, which values and words are enriched in it, and typical rows."""
     filled = [one for one in _filled(source.summary.regimes) if one.exemplars]
-    examples = Examples(source, (row for one in filled for row in one.exemplars))
+    typical = examples(source, [one.exemplars for one in filled])
     return [
         (
             source.regime_names.get(one.name, one.name),
             [f"{item.words} ({item.lift:.1f} times)" for item in one.metadata],
             list(one.keywords),
-            examples.of(one.exemplars),
+            rows,
         )
-        for one in filled
+        for one, rows in zip(filled, typical, strict=True)
     ]
-
-
-def regime_rows(source: Source) -> dict[str, Any]:
-    """Return the lines of both tables, and whether the run tells visible and hidden parts of its regimes."""
-    summary, names = source.summary, source.regime_names
-    rows = [
-        _all_row(summary),
-        *(_row(regime, names.get(regime.name, regime.name)) for regime in _filled(summary.regimes)),
-    ]
-    hidden = [_hidden_row(regime, source) for regime in _filled(summary.hidden_regimes)]
-    return {"rows": rows, "hidden_rows": hidden, "parts": any(row.numbers.visible is not None for row in rows)}
 
 
 def _filled(regimes: tuple[Regime, ...]) -> list[Regime]:
@@ -203,18 +161,45 @@ def _measured(regime: Regime) -> Regime:
     return regime.model_copy(update={"residual": nothing, "smece": SmoothEce(value=None), **parts})
 
 
-def _row(regime: Regime, label: str) -> RegimeRow:
-    regime = _measured(regime)
-    return RegimeRow(label, regime, against=regime.confidence, drawn=regime.residual)
+def _row(label: str, regime: Regime, against: float | None, drawn: Measure, axes: Iterable[ProbabilityAxes]) -> View:
+    """Return the line of a regime, or of all rows.
+
+    `against` is what the accuracy is compared with: the confidence, or the accuracy of rows of equal confidence;
+    `drawn` is the difference from it. `kind` is what it is coloured by, `sided` the direction that its residual
+    claims, and `few` whether it has too few rows for it to be measured.
+    """
+    kind = regime.name if regime.name in REGIMES else "all"
+    share = None if regime.name == "all" else regime.share
+    few = share is not None and regime.n < MIN_SLICE_ROWS
+    sided = {"over": -1, "under": 1}.get(kind, 0)
+    charts = [_places(one, regime.accuracy, against, drawn) for one in axes]
+    return View(label=label, numbers=regime, kind=kind, share=share, sided=sided, few=few, charts=charts)
 
 
-def _hidden_row(regime: Regime, source: Source) -> RegimeRow:
+def _places(axes: ProbabilityAxes, accuracy: float | None, against: float | None, drawn: Measure) -> Chart:
+    """Draw what the accuracy is compared with (a circle), the interval of the difference, and the accuracy."""
+    axis = axes.along
+    lines = [("grid", "".join(f"M{axis(mark)} 2V22" for mark, _ in axes.marks))]
+    if accuracy is not None and against is not None:
+        lines.append(("gap", f"M{axis.inside(against)} 12H{axis.inside(accuracy)}"))
+    if against is not None and (ends := axis.whisker(drawn.interval, against)):
+        lines.append(("whisker", f"M{ends[0]} 12H{ends[1]}M{ends[0]} 8v8M{ends[1]} 8v8"))
+    marks = [
+        Mark(axis.inside(value), 12, None, "", kind, radius)
+        for value, kind, radius in ((against, "sure", 4), (accuracy, "right", 4.5))
+        if value is not None
+    ]
+    ticks = [(axis(mark), label, "middle") for mark, label in axes.marks]
+    return Chart(260, 34, axis, Scale(0, 1, 19, 2), ticks, (), marks, lines, style=f"axes-{axes.name}")
+
+
+def _hidden_row(regime: Regime, source: Source, axes: Iterable[ProbabilityAxes]) -> View:
     """Return the line of a hidden regime: its accuracy stands against that of rows of equal confidence."""
     label = _hidden_label(regime, source.epsilon, source.terms)
     regime = _measured(regime)
     known = regime.hidden is not None and None not in (regime.hidden.value, regime.accuracy)
     expected = regime.accuracy - regime.hidden.value if known else None
-    return RegimeRow(label, regime, against=expected, drawn=regime.hidden or Measure(value=None))
+    return _row(label, regime, expected, regime.hidden or Measure(value=None), axes)
 
 
 def _hidden_label(regime: Regime, epsilon: float | None, terms: Vocabulary) -> str:
@@ -225,21 +210,13 @@ def _hidden_label(regime: Regime, epsilon: float | None, terms: Vocabulary) -> s
     return terms.often(regime.name).capitalize() if regime.name in REGIMES else regime.name
 
 
-def _all_row(summary: Summary) -> RegimeRow:
-    accuracy, confidence = summary.global_.accuracy.value, summary.global_.confidence.value
-    # the mean residual of all rows: the difference of two means that the summary gives
+def _all_rows(summary: Summary) -> Regime:
+    """Return all rows as a regime; its residual is the difference of two means that the summary gives."""
+    whole = summary.global_
+    accuracy, confidence = whole.accuracy.value, whole.confidence.value
     residual = None if accuracy is None or confidence is None else accuracy - confidence
-    whole = Regime(
-        name="all",
-        n=summary.n,
-        share=1.0,
-        accuracy=accuracy,
-        confidence=confidence,
-        residual=MeasureAgainstNull(value=residual),
-        smece=summary.global_.smece,
-        brier=summary.global_.brier.value,
-    )
-    return RegimeRow(ALL_ROWS, whole, against=confidence, drawn=Measure(value=None))
+    measures = {"residual": MeasureAgainstNull(value=residual), "smece": whole.smece, "brier": whole.brier.value}
+    return Regime(name="all", n=summary.n, share=1.0, accuracy=accuracy, confidence=confidence, **measures)
 
 
 CURVES = ("all", "over", "under")
@@ -251,19 +228,8 @@ IN_POINTS = ("smece", "ece")
 Content = TypeVar("Content")
 
 
-class Diagram(NamedTuple):
-    """One reliability diagram, with the smECE that stands below it; `n` is 0 for all evaluation rows."""
-
-    name: str
-    label: str
-    when: str
-    n: int
-    drawn: list[tuple[ProbabilityAxes, list[Dot]]]
-    smece: SmoothEce
-
-
-def reliability(source: Source) -> dict[str, Any]:
-    """Return two rows of diagrams, before and after; one row where only the diagram of all rows can be drawn.
+def reliability(source: Source) -> Fold:
+    """Show two rows of diagrams, before and after; one row where only the diagram of all rows can be drawn.
 
     A row of diagrams has a heading, which is empty where there is one row.
     """
@@ -274,21 +240,29 @@ def reliability(source: Source) -> dict[str, Any]:
     rows = [
         (
             f"{when.capitalize()} correction",
-            [_diagram(summary, name, names[name], state, sizes[name]) for name in shown],
+            [_diagram(source, name, names[name], state, sizes[name]) for name in shown],
         )
         for state, when in STATES.items()
     ]
     if len(shown) == 1:
         rows = [("", [diagrams[0] for _, diagrams in rows])]
-    return {
-        "rows": rows,
-        "left_out": left_out(sliced, names, row_words(summary), "diagram", CURVES),
-        "switch": SWITCH,
-        "first": shown_first(summary),
-    }
+    without = left_out(sliced, names, row_words(summary), "diagram", CURVES)
+    body = draw(source, "reliability", rows=rows, left_out=without, switch=SWITCH, first=shown_first(summary))
+    errors = _both(summary, "smece")
+    before, after = (size(one, source.decimals) for one in errors or (None, None))
+    said = f"Calibration error (smECE) {before} points before, {after} after"
+    return Fold("reliability", "Reliability", said if errors else "All rows and each regime, before and after", [body])
 
 
-def _diagram(summary: Summary, name: str, label: str, state: str, n: int) -> Diagram:
+def _both(summary: Summary, score: str) -> tuple[float, float] | None:
+    """Return a score of all rows before and after the correction; None where one is not known."""
+    known = [getattr(summary.correction[name].all, score) for name in ("raw", "miscal") if name in summary.correction]
+    return None if len(known) < 2 or None in known else (known[0], known[1])
+
+
+def _diagram(source: Source, name: str, label: str, state: str, n: int) -> View:
+    """Return a reliability diagram, with the smECE that stands below it; `n` is 0 for all evaluation rows."""
+    summary, terms, digits = source.summary, source.terms, source.decimals
     curve = getattr(getattr(summary.curves, name), state)
     if state != "raw":
         comparison = summary.correction.get("miscal")
@@ -297,12 +271,17 @@ def _diagram(summary: Summary, name: str, label: str, state: str, n: int) -> Dia
         smece = summary.global_.smece
     else:
         smece = next(regime.smece for regime in summary.regimes if regime.name == name)
-    drawn = [(axes, dots) for axes in axes_of(summary) if (dots := axes.dots(curve))]
-    return Diagram(name, label, STATES[state], n, drawn, smece)
+    said = lambda says, rate, ends, n: (  # noqa: E731
+        f"{count(n)} rows: {terms.probability} {formatting.percent(says, digits)}, {terms.rate} "
+        f"{formatting.percent(rate, digits)} (95 % interval {bounds(ends, 'percent', digits)})"
+    )
+    charts = [axes.diagram(curve, terms, said, style=f"axes-{axes.name}") for axes in axes_of(summary)]
+    shown = [one for one in charts if one is not None]
+    return View(name=name, label=label, when=STATES[state], n=n, drawn=shown, smece=smece)
 
 
-def corrections(source: Source) -> list[Any]:
-    """Return one table per slice: a line per correction, a column per score."""
+def corrections(source: Source) -> Fold:
+    """Show one table per slice: a line per correction, a column per score."""
     summary, sliced = source.summary, slices(source.summary)
     names = {**slice_labels(source.terms), **source.regime_names}
     words, terms, floor = row_words(summary), source.terms, summary.corrected_smece.floor
@@ -328,13 +307,20 @@ def corrections(source: Source) -> list[Any]:
         if floor is None
         else f" A perfectly calibrated model would show a smECE of {size(floor, source.decimals)} points by chance."
     )
-    return [
+    losses, line, picture = _both(summary, "log_loss"), "Its log loss could not be measured", None
+    if losses is not None:
+        before, after = losses
+        line = f"Log loss {before:.3f} before, {after:.3f} after; beside isotonic regression and others"
+        across = Scale(0.0, max(losses) or 1.0, *GLANCE)
+        bars = {9: ("bar other", before), 19: ("bar better" if after < before else "bar", after)}
+        picture = glance([(kind, f"M{across.start} {y}H{across(loss)}") for y, (kind, loss) in bars.items()])
+    return Fold("corrections", "Correction", line, [
         *blocks,
         f"smECE is the smooth calibration error. The Brier score is the mean squared error of the {terms.probability}. "
         f"The log loss is computed with probabilities kept between 0.0001 and 0.9999.{by_chance} The last table holds "
         "mean differences with their 95 % intervals: a correction is proven worse than miscal's where the whole "
         "interval is above zero.",
-    ]
+    ], picture)  # fmt: skip
 
 
 def _score_column(metric_of: Metric, scores: Mapping[str, Any], decimals: int) -> Column:
@@ -363,10 +349,10 @@ APART = 2.5
 """Distance of the two dots of a period from its middle."""
 
 
-def over_time(source: Source) -> dict[str, Any] | None:
-    """Return two charts of all rows, and a small one of each of the strongest findings.
+def over_time(source: Source) -> Fold | None:
+    """Show two charts of all rows, and a small one of each of the strongest findings.
 
-    None where no times are known, or all rows are of one period.
+    Nothing where no times are known, or all rows are of one period.
     """
     summary, found = source.summary, source.summary.over_time
     if found is None or len(found.periods) < 2:
@@ -374,17 +360,15 @@ def over_time(source: Source) -> dict[str, Any] | None:
     starts = [one.start for one in found.periods]
     shown = [one for one in found.findings if one.finding <= min(SHOWN, len(summary.findings))]
     reach = _reach([one for finding in shown for one in finding.periods])
-    return {
-        "period": found.period,
-        "column": "time" if found.column is None else found.column,
-        "level": _levels(found.periods, starts),
-        "hidden": _hidden(found.periods, starts, WIDE, _reach(found.periods)),
-        "findings": [
-            (_hidden(one.periods, starts, SMALL, reach), one.finding, summary.findings[one.finding - 1].description)
-            for one in shown
-        ],
-        "blocks": found.blocks,
-    }
+    each = [
+        (_hidden(one.periods, starts, SMALL, reach), one.finding, summary.findings[one.finding - 1].description)
+        for one in shown
+    ]
+    body = draw(
+        source, "over-time", period=found.period, column=found.column or "time", blocks=found.blocks, findings=each,
+        level=_levels(found.periods, starts), hidden=_hidden(found.periods, starts, WIDE, _reach(found.periods)),
+    )  # fmt: skip
+    return Fold("over-time", "Over time", f"{len(found.periods):,} {found.period or 'period'}s", [body])
 
 
 def _reach(periods: Sequence[PeriodNumbers]) -> float:

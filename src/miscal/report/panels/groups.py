@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
+from miscal.base.arrays import counted
 from miscal.base.shown import brief_names
 from miscal.base.vocabulary import Vocabulary
 from miscal.discovery.summary import Summary
@@ -18,10 +19,10 @@ from miscal.findings.ledger.values import EXPLAINED, FEW_ROWS, FINDING, ColumnVa
 from miscal.findings.residuals import EPSILON
 from miscal.findings.verdict import fate_words, together_words
 from miscal.report.alone import alone_line
-from miscal.report.drawing import Chart, Mark, Scale, path, reach_of
+from miscal.report.drawing import GLANCE, HIGH, Chart, Mark, Scale, glance, path, reach_of
 from miscal.report.formatting import NBSP, bounds, count, points
+from miscal.report.frame import View, draw
 from miscal.report.groups import (
-    Curves,
     Group,
     all_rows,
     curves_of,
@@ -31,8 +32,9 @@ from miscal.report.groups import (
     has_curve,
     off_by_themselves,
 )
-from miscal.report.map_data import Example, Examples
+from miscal.report.map_data import examples
 from miscal.report.opening import opening
+from miscal.report.sheet import Fold, Picture
 from miscal.report.source import Source
 from miscal.report.texts import clean, first_sentence, listed, short
 
@@ -46,9 +48,9 @@ CHANGED = 0.0005
 STATES = {"raw": "as it is", "corrected": "corrected"}
 
 
-def answer(source: Source) -> dict[str, Any]:
-    """Return the three lines and both pictures."""
-    return first_screen(source.summary)
+def answer(source: Source) -> Fold:
+    """Show the three lines and both pictures."""
+    return Fold("answer", "", "", [draw(source, "answer", **first_screen(source.summary))])
 
 
 def first_screen(summary: Summary) -> dict[str, Any]:
@@ -99,65 +101,38 @@ def forest_axis(groups: Sequence[Group], more: Sequence[float] = ()) -> Scale:
 SHOWN = 20
 MAX_EXAMPLES = 3
 _LINE = 120
-_LEAST_REACH = 0.05
+_LEAST_REACH, _MOST_DOTS = 0.05, 300
+"""Reach of pictures beside zero at least; values of columns in the one beside a line: those of most rows."""
 
 
-class Picture(NamedTuple):
-    """A small drawing of a finding, with what it says and what is drawn."""
-
-    chart: Chart
-    said: str
-    drawn: str
-
-
-class FindingRow(NamedTuple):
-    """A finding as drawn, with what is said of it and its most telling rows."""
-
-    finding: Finding
-    curves: Curves | None
-    examples: list[Example]
-    together: str
-    conditional: str
-    trend: Picture | None
-    also: str
-    origin: str
-    odds: str
-    fate: str
-
-
-def findings(source: Source) -> dict[str, Any] | None:
-    """Return the strongest findings; None where the run tested no named group."""
+def findings(source: Source) -> Fold | None:
+    """Show the strongest findings; nothing where the run tested no named group."""
     summary = source.summary
     method = summary.findings_method
     if method is None or method.candidates == 0:
         return None
     groups, rows = groups_of(summary, SHOWN), _rows(source)
-    return {
-        "groups": groups,
-        "rows": rows,
-        "along": forest_axis(groups),
-        "left_out": max(0, len(summary.findings) - SHOWN),
-        "method": method,
-        "of_classes": 0 if summary.classes is None else len(summary.classes.findings),
-        "kind": "test rows" if method.evidence == "test" else "rows",
-        "corrected": CORRECTED,
-        "accounted": len(summary.accounted_for),
-        "tables": bool(source.columns),
-    }
+    body = draw(
+        source, "findings", groups=groups, rows=rows, along=forest_axis(groups), method=method, corrected=CORRECTED,
+        left_out=max(0, len(summary.findings) - SHOWN), accounted=len(summary.accounted_for),
+        of_classes=0 if summary.classes is None else len(summary.classes.findings), tables=bool(source.columns),
+        kind="test rows" if method.evidence == "test" else "rows",
+    )  # fmt: skip
+    return Fold("findings", "All groups", "", [body])
 
 
-def _rows(source: Source) -> list[FindingRow]:
-    """Return what is shown of each finding once it is opened."""
+def _rows(source: Source) -> list[View]:
+    """Return what is shown of each finding once it is opened, its most telling rows among it."""
     summary, terms = source.summary, source.terms
     found = summary.findings[:SHOWN]
-    examples = Examples(source, (row for one in found for row in one.rows[:MAX_EXAMPLES]))
+    telling = examples(source, [one.rows[:MAX_EXAMPLES] for one in found])
     return [
-        FindingRow(
+        View(
             finding=one,
             curves=curves_of(summary, [replace(group, colour=group.colour or "plain")], (46.0, 352.0), (318.0, 10.0))
             if has_curve(summary, group.number)
             else None,
-            examples=examples.of(one.rows[:MAX_EXAMPLES]),
+            examples=rows,
             together=together_words(one, found).removeprefix(", "),
             conditional=_compared(one, group.number),
             trend=_trend(one, one.condition, source, terms) if isinstance(one.condition, Trend) else None,
@@ -166,7 +141,7 @@ def _rows(source: Source) -> list[FindingRow]:
             odds=odds_in_words(one.odds_ratio, terms),
             fate=fate_words(one.fate, one.units_needed),
         )
-        for group, one in zip(groups_of(summary, SHOWN), found, strict=True)
+        for group, one, rows in zip(groups_of(summary, SHOWN), found, telling, strict=True)
     ]
 
 
@@ -243,7 +218,7 @@ def _trend(finding: Finding, condition: Trend, source: Source, terms: Vocabulary
     drawn = (
         f"Points above and below rows of equal {terms.probability}, by tenths of the rows, with 95{NBSP}% intervals."
     )
-    return Picture(chart, f"The {condition.higher} is, the {often} often {terms.comes_true()}", drawn)
+    return Picture(f"The {condition.higher} is, the {often} often {terms.comes_true()}", chart, drawn)
 
 
 MOST_VALUES, FEWEST_VALUES, MOST_IN_ALL = 100, 10, 2_000
@@ -253,72 +228,73 @@ _RANKS = {FINDING: 0, EXPLAINED: 1_000, FEW_ROWS: 3_000}
 """Order of the marks: findings, what they explain, the rest, and values of few rows."""
 
 
-class ValueRow(NamedTuple):
-    """A value as drawn: what it and its mark are sorted by, and where its interval lies on the axis.
-
-    `sign` is the direction of its hidden residual, empty where it is not distinguishable; `faint` whether it has too
-    few rows to say much.
-    """
-
-    value: ColumnValue
-    key: str | int
-    rank: int
-    whisker: tuple[float, float] | None
-    sign: str
-    faint: bool
-
-
-class ColumnView(NamedTuple):
-    """The table of a column; `more` values of it are not shown."""
-
-    name: str
-    rows: list[ValueRow]
-    more: int
-    ordered: bool
-    about: str
-    axis: Scale
-
-
-def columns(source: Source) -> dict[str, Any] | None:
-    """Return a table for each column; None where the run has none."""
+def columns(source: Source) -> Fold | None:
+    """Show a table for each column; nothing where the run has none."""
     method, tables = source.summary.findings_method, source.columns
     if not tables or method is None:
         return None
     views = column_views(tables, source.epsilon or EPSILON)
-    return {
-        "columns": views,
-        "more": len(tables) - len(views),
-        "n": method.n,
-        "kind": "test rows" if method.evidence == "test" else "rows",
-        # findings that are on the page
-        "listed": SHOWN,
-    }
+    body = draw(
+        source, "columns", columns=views, more=len(tables) - len(views), n=method.n,
+        kind="test rows" if method.evidence == "test" else "rows", listed=SHOWN,
+    )  # fmt: skip
+    values = [one for table in tables.values() for one in table]
+    found = sum(one.mark == FINDING for one in values)
+    of = f"{count(len(values))} values of {counted(len(tables), 'column')}"
+    line = f"{of}; {found} of them {'is a finding' if found == 1 else 'are findings'}"
+    return Fold("columns", "Columns, value by value", line, [body], _glance(values))
 
 
-def column_views(tables: Mapping[str, Sequence[ColumnValue]], least: float = EPSILON) -> list[ColumnView]:
-    """Return what is drawn of columns: of many the first, and of each as many values as a page holds."""
+def _glance(values: Sequence[ColumnValue]) -> Chart | None:
+    """Draw what is hidden at every value of the columns, beside zero; findings have the colours of their sign."""
+    known = [(one.hidden.value, one) for one in values if one.hidden.value is not None]
+    if not known:
+        return None
+    shown = sorted(sorted(known, key=lambda one: -one[1].n)[:_MOST_DOTS], key=lambda one: one[1].mark == FINDING)
+    reach = max(_LEAST_REACH, *(abs(size) for size, _ in shown))
+    across = Scale(-reach, reach, *GLANCE)
+    kinds = [("under" if size > 0 else "over") if one.mark == FINDING else "other" for size, one in shown]
+    marks = [Mark(across(size), HIGH / 2, None, "", kind) for kind, (size, _) in zip(kinds, shown, strict=True)]
+    return glance([("zero", f"M{across(0)} 3V25")], marks)
+
+
+def column_views(tables: Mapping[str, Sequence[ColumnValue]], least: float = EPSILON) -> list[View]:
+    """Return what is drawn of columns: of many the first, and of each the values that a page holds; `more` are left.
+
+    A row of a value has what it (`key`) and its mark (`rank`) are sorted by; `sign` is the direction of its hidden
+    residual, empty where it is not distinguishable; `faint` whether it has too few rows to say much.
+    """
     shown = list(tables.items())[: MOST_IN_ALL // FEWEST_VALUES]
     most = min(MOST_VALUES, max(FEWEST_VALUES, MOST_IN_ALL // max(1, len(shown))))
     return [_column(name, values, most, least) for name, values in shown]
 
 
-def _column(name: str, values: Sequence[ColumnValue], most: int, least: float) -> ColumnView:
+def _column(name: str, values: Sequence[ColumnValue], most: int, least: float) -> View:
     # the values that findings name, and of the others the largest; in the order of the table
     weights = [(one.finding is None, -one.n) for one in values]
     shown = [values[at] for at in sorted(sorted(range(len(values)), key=weights.__getitem__)[:most])]
     axis, ordered = _axis(shown, least), not any(one.is_text for one in values)
     rows = [
-        ValueRow(
+        View(
             value=one,
             key=place if ordered else one.value.lower(),
             rank=_RANKS.get(one.mark, 2_000) + (one.finding or 0),
-            whisker=axis.whisker(one.hidden.interval),
+            chart=_bar(one, axis),
             sign=("over" if (one.hidden.value or 0.0) < 0 else "under") if one.mark in (FINDING, EXPLAINED) else "",
             faint=one.mark == FEW_ROWS,
         )
         for place, one in enumerate(shown)
     ]
-    return ColumnView(name, rows, len(values) - len(shown), ordered, _counted(values), axis)
+    return View(name=name, rows=rows, more=len(values) - len(shown), ordered=ordered, about=_counted(values))
+
+
+def _bar(one: ColumnValue, axis: Scale) -> Chart:
+    """Draw what is hidden at a value as a bar with its interval, and as a circle what the correction leaves."""
+    lines = [("zero", f"M{axis(0)} 0V16"), ("gap", f"M{axis(0)} 8H{axis.inside(one.hidden.value or 0.0)}")]
+    if ends := axis.whisker(one.hidden.interval):
+        lines.append(("whisker", f"M{ends[0]} 8H{ends[1]}"))
+    left = [] if one.after.value is None else [Mark(axis.inside(one.after.value), 8, None, "", "sure")]
+    return Chart(160, 16, axis, Scale(0, 1, 16, 0), (), (), left, lines, radius=3)
 
 
 def _axis(values: Sequence[ColumnValue], least: float) -> Scale:

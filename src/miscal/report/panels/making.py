@@ -8,9 +8,10 @@ from miscal.base.vocabulary import Vocabulary
 from miscal.data.readers.column_readings import COORDINATE
 from miscal.discovery.summary import Selection, Summary
 from miscal.report.formatting import DASH, brief_points, change, count, finite, seconds
+from miscal.report.frame import draw
 from miscal.report.legend import STAGES, key_label
 from miscal.report.map_data import projection
-from miscal.report.sheet import Column, Part, Table
+from miscal.report.sheet import Column, Fold, Part, Table
 from miscal.report.source import Source
 from miscal.report.texts import embedding_of, later_rows, needed_of_new_rows, setting, short
 
@@ -22,8 +23,8 @@ Fact = tuple[str, str]
 """A line of a list: what it is called, and its value in words."""
 
 
-def making(source: Source) -> list[Any]:
-    """Return lists of facts, the time of each stage, what columns were read as, and the table of candidates."""
+def making(source: Source) -> Fold:
+    """Show lists of facts, the time of each stage, what columns were read as, and the table of candidates."""
     summary, terms = source.summary, source.terms
     selection, embedding = summary.selection, embedding_of(summary.columns)
     simple = {key: value for key, value in summary.settings.items() if not isinstance(value, Mapping)}
@@ -40,13 +41,15 @@ def making(source: Source) -> list[Any]:
     }
     needed = needed_of_new_rows(summary.data.columns)
     readings = [one for one in summary.columns if one.read_as != COORDINATE]
-    return [
+    tested = 0 if summary.findings_method is None else summary.findings_method.candidates
+    line = f"{count(tested)} groups tested, method {summary.method}, seed {summary.seed}"
+    return Fold("making", "How this was found", line, [
         *(Part(title, dict(rows)) for title, rows in facts.items() if rows),
         *([f"New rows need {needed} to be corrected."] if needed and summary.columns else []),
         *([embedding] if embedding else []),
         *([Part("Columns", Table(READINGS, readings))] if readings else []),
         *_candidates(selection, terms),
-    ]
+    ])  # fmt: skip
 
 
 READINGS = (
@@ -135,6 +138,8 @@ def _cell(key: str, terms: Vocabulary, candidate: Mapping[str, Any]) -> str:
     return DASH if value is None else short(setting(value), 60)
 
 
-def glossary(source: Source) -> dict[str, Any]:
-    """Return the run's own threshold; its template says what each word and sign means."""
-    return {"threshold": "the threshold" if source.epsilon is None else brief_points(source.epsilon)}
+def glossary(source: Source) -> Fold:
+    """Say what each word and sign means, with the run's own threshold."""
+    threshold = "the threshold" if source.epsilon is None else brief_points(source.epsilon)
+    line = f"{source.terms.probability.capitalize()}, residual, field, regime and the others"
+    return Fold("glossary", "Words and signs", line, [draw(source, "glossary", threshold=threshold)])

@@ -1,71 +1,53 @@
 """How certain it is what was found; alarms and warnings; judges and several classes."""
 
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
 
 import numpy as np
 
+from miscal.base.arrays import counted
 from miscal.base.document import Measure
 from miscal.base.number_wording import lower_limit, percent
-from miscal.base.vocabulary import Vocabulary
 from miscal.discovery.answer import LACKING, confusion_sentence, rate_sentence, scale_sentence, words_of
 from miscal.discovery.summary_parts import ClassEvent, GroupRate
 from miscal.evidence.settings import SIGNIFICANCE
-from miscal.findings.ledger.ledger import Finding
 from miscal.findings.verdict import fate_words
-from miscal.report.drawing import LINEAR_AXES, Dot, ProbabilityAxes, log_odds_axes
-from miscal.report.formatting import DASH, count
-from miscal.report.sheet import Cell, Column, Part, Table
+from miscal.report import formatting
+from miscal.report.drawing import LINEAR_AXES, log_odds_axes
+from miscal.report.formatting import DASH, count, p_value
+from miscal.report.frame import View, draw
+from miscal.report.sheet import Cell, Column, Fold, Part, Table
 from miscal.report.source import Source
-from miscal.report.texts import first_sentence
+from miscal.report.texts import first_sentence, row_words
 
 
-@dataclass(frozen=True)
-class Limit:
-    """A certificate as shown: its lower limit, its p-value, and whether that alone proves something."""
-
-    label: str
-    quantity: str
-    low: float | None
-    p_value: float | None
-    proven: bool
-
-    @property
-    def size(self) -> str:
-        """The limit in points, where it is above zero and what it limits is proven; else empty."""
-        return lower_limit(self.low) if self.proven and self.low else ""
-
-
-def notes(source: Source) -> dict[str, Any] | None:
-    """Return the alarms, each its first sentence and the rest, and the warnings; None where there are none."""
+def notes(source: Source) -> Fold | None:
+    """Show the alarms, each its first sentence and the rest, and the warnings; nothing where there are none."""
     summary = source.summary
     alarms = [first_sentence(text) for text in summary.alarms if text.strip()]
     warnings = [text for text in summary.warnings if text.strip() and text not in summary.alarms]
-    return {"alarms": alarms, "warnings": warnings} if alarms or warnings else None
+    if not alarms and not warnings:
+        return None
+    line = f"{counted(len(summary.warnings), 'note')} on the data and on how certain the numbers are"
+    line = first_sentence(summary.alarms[0])[0] if summary.alarms else line
+    return Fold("notes", "Before you trust this", line, [draw(source, "notes", alarms=alarms, warnings=warnings)])
 
 
-def verdict(source: Source) -> dict[str, Any]:
-    """Return limits, and the scores before and after the correction."""
-    return {"summary": source.summary, **headline(source)}
-
-
-def headline(source: Source) -> dict[str, Any]:
-    """Return both limits, and the scores of all evaluation rows before and after the correction, None where unknown."""
-    summary, terms = source.summary, source.terms
+def verdict(source: Source) -> Fold:
+    """Show both limits, and the scores of all evaluation rows before and after the correction."""
+    summary, terms, words = source.summary, source.terms, row_words(source.summary)
     proof, smece = summary.certificate, summary.global_.smece
     total = lower_end(proof.lower_bound_total)
     # the field may have nothing to say of an error that smECE shows: one question has one answer
     by_smece = total == 0 and smece.p_value is not None and smece.p_value < SIGNIFICANCE
     limits = (
-        Limit(
+        _limit(
             label="Miscalibration",
             quantity=f"mean absolute difference between the {terms.probability} and the {terms.chance}",
             low=total,
             p_value=smece.p_value if by_smece else proof.p_value_total,
             proven=by_smece or bool(total),
         ),
-        Limit(
+        _limit(
             label="Hidden miscalibration",
             quantity=f"mean absolute miscalibration that the {terms.probability} alone does not explain",
             low=lower_end(proof.lower_bound_hidden),
@@ -74,7 +56,15 @@ def headline(source: Source) -> dict[str, Any]:
         ),
     )
     before, after = (summary.correction[name].all if name in summary.correction else None for name in ("raw", "miscal"))
-    return {"limits": limits, "before": before, "after": after}
+    body = draw(source, "verdict", summary=summary, limits=limits, before=before, after=after)
+    line = f"Hidden error: {p_value(proof.p_value)} on {count(proof.n or words.n)} {words.rows}"
+    return Fold("verdict", "How certain this is", line, [body])
+
+
+def _limit(label: str, quantity: str, low: float | None, p_value: float | None, proven: bool) -> View:
+    """Return a certificate as shown; its size is in points where it is above zero and what it limits is proven."""
+    size = lower_limit(low) if proven and low else ""
+    return View(label=label, quantity=quantity, low=low, p_value=p_value, proven=proven, size=size)
 
 
 def lower_end(bound: Measure) -> float | None:
@@ -92,8 +82,8 @@ HEADS = {"rate": "People would approve", "judge": "The judge says"}
 """Estimates of a row by their names, with their headings."""
 
 
-def judge(source: Source) -> list[Any] | None:
-    """Return tables of all answers, of findings and of values of columns; None of a run that has no judge."""
+def judge(source: Source) -> Fold | None:
+    """Show tables of all answers, of findings and of values of columns; nothing of a run that has no judge."""
     numbers = source.summary.judge
     if numbers is None:
         return None
@@ -110,15 +100,16 @@ def judge(source: Source) -> list[Any] | None:
         Column("judged by people", "rate.n_labelled", count),
         *(Column(head, partial(_estimate, name)) for name, head in HEADS.items()),
     ]
-    return [
-        f"{rate_sentence(numbers)} {scale_sentence(numbers)}".strip(),
+    line = rate_sentence(numbers)
+    return Fold("judge", "How often people would approve", line, [
+        f"{line} {scale_sentence(numbers)}".strip(),
         *(Part(title, Table(columns, rows, sortable=True)) for title, rows in titled.items() if rows),
         "People would approve: prediction-powered inference on the corrected judge (Angelopoulos et al., 2023), which "
         "uses the verdicts of people where there are some and the judge everywhere. It holds whatever the judge is "
         f"worth, if the answers that people have judged were chosen at random{given}. Intervals are at 95 %, each for "
         "its own row. The judge's own rate is right only where the judge is."
         f"{''.join(f' A dash in place of an interval: {reason}.' for reason in lacking)}",
-    ]
+    ])  # fmt: skip
 
 
 def _estimate(name: str, row: GroupRate) -> Cell:
@@ -138,20 +129,8 @@ the probability at which such axes end at least."""
 STATES = {"raw": "As given", "global map": "By the global map", "corrected": "Corrected"}
 
 
-class ClassSection(NamedTuple):
-    """A class that was looked at, its place on the page, and its findings, each with its fate in words."""
-
-    event: ClassEvent
-    place: int
-    about: str
-    findings: list[tuple[Finding, str]]
-    axes: ProbabilityAxes
-    diagrams: list[tuple[str, list[Dot]]]
-    terms: Vocabulary
-
-
-def classes(source: Source) -> dict[str, Any] | None:
-    """Return what is shown of classes; None of a run that has none."""
+def classes(source: Source) -> Fold | None:
+    """Show every class, and confusions; nothing of a run that has none."""
     numbers = source.summary.classes
     if numbers is None:
         return None
@@ -159,29 +138,34 @@ def classes(source: Source) -> dict[str, Any] | None:
     places = {one.name: place for place, one in enumerate(numbers.classes, start=1)}
     # classes with findings first, those with the strongest at the top
     ordered = sorted(looked, key=lambda one: min((found.p_adjusted for found in one.findings), default=2.0))
-    return {
-        "numbers": numbers,
-        "looked_at": len(looked),
-        "places": places,
-        "example": confusion_sentence(numbers.confusions[0]) if numbers.confusions else "",
-        "sections": [_section(one, places[one.name]) for one in ordered],
-        "states": STATES,
-    }
+    many, confused = len(numbers.findings), numbers.confusions
+    line = f"{len(numbers.classes):,} classes, {many:,} findings, {len(confused):,} confusions"
+    example = confusion_sentence(confused[0]) if confused else ""
+    sections = [_section(one, places[one.name], source.decimals) for one in ordered]
+    body = draw(
+        source, "classes", numbers=numbers, looked_at=len(looked), places=places, example=example, sections=sections,
+        states=STATES,
+    )  # fmt: skip
+    return Fold("classes", "Classes", line, [body])
 
 
-def _section(one: ClassEvent, place: int) -> ClassSection:
+def _section(one: ClassEvent, place: int, decimals: int) -> View:
     curves = [] if one.curves is None else [("Before", one.curves.raw), ("After the correction", one.curves.corrected)]
     known = [(when, curve) for when, curve in curves if curve is not None]
     shown = [value for _, curve in known for value in (*curve.confidence, *curve.accuracy)]
     axes = log_odds_axes(np.clip(shown, LOWEST, 1 - LOWEST)) if one.probability < RARE else LINEAR_AXES
-    many = len(one.findings)
+    many, terms = len(one.findings), words_of(one.name if len(one.name) <= 20 else f"{one.name[:19]}…")
+    said = lambda says, rate, _, n: (  # noqa: E731
+        f"{count(n)} rows: model says {formatting.percent(says, decimals)}, it is the label in "
+        f"{formatting.percent(rate, decimals)}"
+    )
+    drawn = [(when, axes.diagram(curve, terms, said)) for when, curve in known]
     found = [(finding, fate_words(finding.fate, finding.units_needed)) for finding in one.findings]
-    return ClassSection(
+    return View(
         event=one,
         place=place,
         about=f"{one.labels:,} labels, {f'{many} finding' + ('' if many == 1 else 's') if many else 'no finding'}",
         findings=found,
-        axes=axes,
-        diagrams=[(when, axes.dots(curve)) for when, curve in known],
-        terms=words_of(one.name if len(one.name) <= 20 else f"{one.name[:19]}…"),
+        diagrams=[(when, chart) for when, chart in drawn if chart is not None],
+        terms=terms,
     )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote
 
 import polars as pl
@@ -13,6 +15,7 @@ import polars as pl
 from miscal.base.vocabulary import EVENT
 from miscal.report.alone import FIRST_ERROR
 from miscal.report.formatting import DASH, brief, count, metric, percent, signed, size
+from miscal.report.sheet import Cell, Column, Table
 from miscal.report.texts import short
 from miscal.study import paper_numbers as paper
 from miscal.study.aggregates import certificates, deferral_numbers, null_numbers, seed_numbers, threshold_numbers
@@ -21,62 +24,44 @@ from miscal.study.plan import METHODS
 from miscal.study.tables import LEARNED, MEANINGS, SOUGHT, Tables, of_method
 from miscal.study.vocabulary import EVENTS, Words
 
-
-class GridCell(NamedTuple):
-    """A cell: its text, the value that it is sorted by, a link, a second line, and a class."""
-
-    text: str
-    key: float | str | None = None
-    href: str | None = None
-    aside: str = ""
-    kind: str = ""
-
-
-Column = tuple[str, Callable[..., GridCell], str]
-"""A heading, what writes a cell, and the columns of the frame that it is given, with blanks in between."""
-
-Grid = dict[str, Any]
-"""A table of a page: name, columns, rows of cells, of which the first is a row's heading, note, and sortable."""
+Described = tuple[str, Callable[..., Cell], str]
+"""A column: its heading, what writes a cell, and the columns of the frame that it is given, with blanks in between."""
 
 
 def grid(
-    name: str, rows: pl.DataFrame, columns: Sequence[Column], note: str = "", *, sortable: bool = True,
+    name: str, rows: pl.DataFrame, columns: Sequence[Described], note: str = "", *, sortable: bool = True,
     hints: Mapping[str, str] = MEANINGS["pairs"],
-) -> Grid | None:  # fmt: skip
-    """Write the cells of every row; None without any. A heading has the hint of the first of its columns."""
-    asked = [(write, names.split()) for _, write, names in columns]
-    cells = [[write(*map(row.get, names)) for write, names in asked] for row in rows.to_dicts()]
-    heads = [
-        {
-            "title": title,
-            "hint": hints.get(names[0], ""),
-            "number": not any(isinstance(row[place].key, str) for row in cells),
-        }
-        for place, ((title, *_), (_, names)) in enumerate(zip(columns, asked, strict=True))
+) -> Table | None:  # fmt: skip
+    """Write every row of a frame; None without any. A heading has the hint of the first of its columns."""
+    asked = [(head, write, names.split()) for head, write, names in columns]
+    cells = [[write(*map(row.get, names)) for _, write, names in asked] for row in rows.to_dicts()]
+    numbers = [not any(isinstance(one.key, str) for one in column) for column in zip(*cells, strict=True)]
+    shown = [
+        Column(head, itemgetter(place), number=number, hint=hints.get(names[0], ""))
+        for place, (number, (head, _, names)) in enumerate(zip(numbers, asked, strict=False))
     ]
-    whole = {"name": name, "columns": heads, "rows": cells, "note": note, "sortable": sortable}
-    return whole if cells else None
+    return Table(shown, cells, sortable=sortable, name=name, note=note) if cells else None
 
 
 # --- what writes a cell -------------------------------------------------------------------------------------------
 
 
-def name(value: Any, href: str | None = None, most: int = 600) -> GridCell:
+def name(value: Any, href: str | None = None, most: int = 600) -> Cell:
     """Write a text, which is sorted by itself."""
     text = short(value, most)
-    return GridCell(DASH) if value is None else GridCell(text, text.lower(), href)
+    return Cell(DASH) if value is None else Cell(text, key=text.lower(), href=href)
 
 
-def number(write: Callable[[float], str]) -> Callable[..., GridCell]:
+def number(write: Callable[[float], str]) -> Callable[..., Cell]:
     """Write a number, a dash where there is none, and its interval below it.
 
     >>> number(metric)(0.1234, 0.1, 0.2)
-    GridCell(text='0.123', key=0.1234, href=None, aside='0.100 to 0.200', kind='')
+    Cell(text='0.123', aside='0.100 to 0.200', kind='', chart=None, size=None, key=0.1234, href=None)
     """
 
-    def cell(value: float | None, low: float | None = None, high: float | None = None) -> GridCell:
+    def cell(value: float | None, low: float | None = None, high: float | None = None) -> Cell:
         ends = "" if low is None or high is None else f"{write(low)} to {write(high)}"
-        return GridCell(DASH if value is None else write(value), value, aside=ends)
+        return Cell(DASH if value is None else write(value), ends, key=value)
 
     return cell
 
@@ -86,29 +71,29 @@ whole = number(lambda value: count(round(value)))
 p = number(lambda value: "< 0.001" if value < 0.001 else f"{value:.2g}")
 
 
-def spread(mean: float | None, std: float | None, digits: int = 3) -> GridCell:
+def spread(mean: float | None, std: float | None, digits: int = 3) -> Cell:
     """Write a mean and a standard deviation.
 
     >>> spread(0.052, 0.004).text
     '0.052 \u00b1 0.004'
     """
-    return GridCell(metric(mean, digits) + ("" if std is None else f" \u00b1 {metric(std, digits)}"), mean)
+    return Cell(metric(mean, digits) + ("" if std is None else f" \u00b1 {metric(std, digits)}"), key=mean)
 
 
-def _of(n: int | None, of: int | None) -> GridCell:
-    return GridCell(DASH if n is None else f"{n} of {of}", n)
+def _of(n: int | None, of: int | None) -> Cell:
+    return Cell(DASH if n is None else f"{n} of {of}", key=n)
 
 
 # --- every pair ---------------------------------------------------------------------------------------------------
 
 
-def names(words: Words) -> list[Column]:
+def names(words: Words) -> list[Described]:
     """Describe the columns of the two names of a pair."""
     return [(words["model"].capitalize(), name, "model"), ("Data set", name, "dataset")]
 
 
-_SAVED: Column = ("Log loss saved", change, "log_loss_saved log_loss_saved_low log_loss_saved_high")
-_FINDINGS: list[Column] = [("Findings", whole, "n_findings"), ("Strongest finding", name, "finding")]
+_SAVED: Described = ("Log loss saved", change, "log_loss_saved log_loss_saved_low log_loss_saved_high")
+_FINDINGS: list[Described] = [("Findings", whole, "n_findings"), ("Strongest finding", name, "finding")]
 
 _OF_PAIRS = (
     *("pair", "dataset", "model", "method", "family", "billions", "n_test", "accuracy", "confidence", "log_loss"),
@@ -142,7 +127,9 @@ def report_link(out: Path, pair: str, method: str) -> str | None:
     return quote(inside.as_posix()) if (out / inside).exists() else None
 
 
-def pair_grids(tables: Tables, method: str, planned: Mapping[str, int | None], out: Path, words: Words) -> Grid:
+def pair_grids(
+    tables: Tables, method: str, planned: Mapping[str, int | None], out: Path, words: Words
+) -> dict[str, Table | None]:
     """List every pair with what its owner looks for first (``board``), and under every method (``pairs``)."""
     spoken = {"confidences": words["probabilities"], "confidence": words["probability"]}
     hints = {
@@ -151,30 +138,30 @@ def pair_grids(tables: Tables, method: str, planned: Mapping[str, int | None], o
     } | {"accuracy": words["rate_meaning"]}
     mixed = tables["pairs"]["outcome"].n_unique() > 1
 
-    def rate(accuracy: float | None, outcome: str) -> GridCell:
+    def rate(accuracy: float | None, outcome: str) -> Cell:
         # where a study holds both, the rates of events are marked
-        return share(accuracy)._replace(aside=EVENTS["rate"] if mixed and outcome == EVENT else "")
+        return replace(share(accuracy), aside=EVENTS["rate"] if mixed and outcome == EVENT else "")
 
-    def ranked(value: float | None, best: int | None, worst: int | None) -> GridCell:
+    def ranked(value: float | None, best: int | None, worst: int | None) -> Cell:
         aside = "" if best is None else f"rank {ranks({'best_rank': best, 'worst_rank': worst})}"
-        return score(value)._replace(aside=aside)
+        return replace(score(value), aside=aside)
 
-    def detectable(value: float | None, rows: int | None) -> GridCell:
+    def detectable(value: float | None, rows: int | None) -> Cell:
         aside = "" if value is None else f"{brief(SOUGHT)} at {roughly(rows)} rows"
-        return GridCell(size(value), value, aside=aside)
+        return Cell(size(value), aside, key=value)
 
-    def alone(corrected: float | None, raw: float | None) -> GridCell:
-        return share(corrected)._replace(aside="" if raw is None else f"uncorrected {percent(raw, 0)}")
+    def alone(corrected: float | None, raw: float | None) -> Cell:
+        return replace(share(corrected), aside="" if raw is None else f"uncorrected {percent(raw, 0)}")
 
-    def worst(region: str | None, share: float | None) -> GridCell:
-        return GridCell(region, region, kind=region, aside=percent(share, 0)) if region else GridCell("none")
+    def worst(region: str | None, share: float | None) -> Cell:
+        return Cell(region, percent(share, 0), region, key=region) if region else Cell("none")
 
     of_model = (
         words["model"].capitalize(),
         lambda model, pair, method: name(model, report_link(out, pair, method)),
         "model pair method",
     )
-    of_rows: list[Column] = [
+    of_rows: list[Described] = [
         ("Rows", whole, "n_test"), (words["rate"].capitalize(), rate, "accuracy outcome"),
         (words["probability"].capitalize(), share, "confidence"), ("smECE", score, "smece"),
     ]  # fmt: skip
@@ -217,7 +204,7 @@ _PAIRS_NOTE = (
 )
 
 
-def firsts_grid(tables: Tables, method: str, words: Words) -> Grid | None:
+def firsts_grid(tables: Tables, method: str, words: Words) -> Table | None:
     """List who is first in each group; None where no group has rows enough of two models."""
     tied = lambda clear, names: name(  # noqa: E731
         "nobody: it is ahead of all" if clear else list_names(names) if names else "not shown"
@@ -228,7 +215,7 @@ def firsts_grid(tables: Tables, method: str, words: Words) -> Grid | None:
     ])  # fmt: skip
 
 
-def failures_grid(tables: Tables, words: Words) -> Grid | None:
+def failures_grid(tables: Tables, words: Words) -> Table | None:
     """List what failed; None where nothing did."""
     columns = [*names(words), ("Step", name, "step"), ("Why", name, "message")]
     return grid("Failures", tables["failures"], columns, sortable=False)
@@ -248,7 +235,7 @@ _COUNTS = (
 )
 
 
-def verdict_grid(methods: Mapping[str, Mapping[str, Any]], words: Words) -> Grid | None:
+def verdict_grid(methods: Mapping[str, Mapping[str, Any]], words: Words) -> Table | None:
     """Count the pairs under each method (:func:`miscal.study.aggregates.verdict`)."""
     rows = [
         {"says": says.format_map(words)}
@@ -263,7 +250,7 @@ def verdict_grid(methods: Mapping[str, Mapping[str, Any]], words: Words) -> Grid
     return grid("Verdict", pl.DataFrame(rows), columns, note, sortable=False) if methods else None
 
 
-def methods_grid(tables: Tables, words: Words) -> Grid | None:
+def methods_grid(tables: Tables, words: Words) -> Table | None:
     """Set both methods beside each other, for pairs that have both; None without any."""
     sides = [of_method(tables["pairs"], method, LEARNED) for method in METHODS]
     both = sides[0].join(sides[1], on=["pair", "dataset", "model"], suffix="_auto", maintain_order="left")
@@ -280,19 +267,19 @@ def methods_grid(tables: Tables, words: Words) -> Grid | None:
     ], "Log losses are of the same rows; positive: auto is better.")  # fmt: skip
 
 
-def _beside(title: str, write: Callable[..., GridCell], names: str) -> list[Column]:
+def _beside(title: str, write: Callable[..., Cell], names: str) -> list[Described]:
     """Describe the paper's column and ours, of columns of the same names."""
     theirs = " ".join(f"{name}_paper" for name in names.split())
     return [(f"{title}, paper", write, theirs), (f"{title}, here", write, names)]
 
 
-def _share_of_slice(value: float | None, low: float | None, high: float | None, gap: float | None = None) -> GridCell:
+def _share_of_slice(value: float | None, low: float | None, high: float | None, gap: float | None = None) -> Cell:
     if gap is not None and gap <= 0:
-        return GridCell("none (gap \u2264 0)")
-    return GridCell("none") if value is None else share(value, low, high)
+        return Cell("none (gap \u2264 0)")
+    return Cell("none") if value is None else share(value, low, high)
 
 
-def paper_grids(tables: Tables, method: str, n_planned: int | None, words: Words) -> list[tuple[str, Grid | None]]:
+def paper_grids(tables: Tables, method: str, n_planned: int | None, words: Words) -> list[tuple[str, Table | None]]:
     """Give the grids of a method on the page beside the paper, each with the name of its place there."""
     pairs = tables["pairs"]
     found = []
@@ -300,7 +287,7 @@ def paper_grids(tables: Tables, method: str, n_planned: int | None, words: Words
         of_null = null_numbers(tables["nulls"], method, null)
         cited = paper.NULLS if null == "permuted" else paper.NULLS.clear()
         epochs = of_null.drop_nulls(["epoch", "epoch_null_mean", "epoch_null_std"]).height
-        kept: list[Column] = [
+        kept: list[Described] = [
             ("Kept epoch", whole, "epoch"),
             ("Kept epoch under the null", lambda mean, std: spread(mean, std, 1), "epoch_null_mean epoch_null_std"),
         ]
@@ -327,8 +314,8 @@ def paper_grids(tables: Tables, method: str, n_planned: int | None, words: Words
     )))  # fmt: skip
     cut = threshold_numbers(tables["thresholds"], method).with_columns(at=pl.col("epsilon").round(6))
     cut = cut.join(paper.THRESHOLDS, left_on="at", right_on="epsilon", how="left", suffix="_paper")
-    quartiles = lambda *sizes: GridCell(  # noqa: E731
-        DASH if sizes[1] is None else " / ".join(percent(size, 0) for size in sizes), sizes[1]
+    quartiles = lambda *sizes: Cell(  # noqa: E731
+        DASH if sizes[1] is None else " / ".join(percent(size, 0) for size in sizes), key=sizes[1]
     )
     found.append(("thresholds", grid("Table 4", cut.sort("epsilon"), [
         ("Epsilon", number("{:g}".format), "epsilon"),
@@ -342,7 +329,7 @@ def paper_grids(tables: Tables, method: str, n_planned: int | None, words: Words
     # quantiles may be cut off after they are taken
     draws = {"low": pl.col("gap_low").clip(0.0), "high": pl.col("gap_high").clip(0.0)}
     of_gaps = paper.beside(of_method(pairs, method, LEARNED).with_columns(**draws), pairs, paper.GAPS)
-    cited_share = lambda gap, *sizes: GridCell(DASH) if gap is None else _share_of_slice(*sizes)  # noqa: E731
+    cited_share = lambda gap, *sizes: Cell(DASH) if gap is None else _share_of_slice(*sizes)  # noqa: E731
     found.append(("gaps", grid("Table 5", of_gaps, [
         *names(words), ("Gap, paper", score, "gap_paper gap_low_paper gap_high_paper"),
         ("Gap, here", score, "gap_boot_mean_clipped low high"),

@@ -18,14 +18,14 @@ from miscal.data.writing import defused
 from miscal.report.formatting import DASH, change, metric, points
 from miscal.report.frame import render_page
 from miscal.report.opening import opening
+from miscal.report.sheet import Table
 from miscal.report.texts import short
 from miscal.study.answers import Row, in_order, label, matrices, ranks, told
 from miscal.study.drawing import look, write
 from miscal.study.figures import FIGURES
-from miscal.study.folder import plan_content, planned
 from miscal.study.pages import grids
 from miscal.study.plan import METHODS
-from miscal.study.tables import Tables, of_method, read_tables
+from miscal.study.tables import Tables, of_method, plan_content, planned, read_tables
 from miscal.study.verdict import Lines, method_of, n_planned, summarise
 from miscal.study.vocabulary import Words, vocabulary_of
 
@@ -174,7 +174,7 @@ def _shade(cell: Row) -> str:
 
 
 def _paper(tables: Tables, summary: dict[str, Any], out: Path, words: Words) -> bytes:
-    made: dict[str, list[tuple[str, grids.Grid]]] = defaultdict(list)
+    made: dict[str, list[tuple[str, Table]]] = defaultdict(list)
     for method in summary["methods"]:
         for name, found in grids.paper_grids(tables, method, n_planned(plan_content(out)["pairs"], method), words):
             if found is not None:

@@ -27,7 +27,6 @@ from miscal.study.drawing import (
     reliability_diagram,
 )
 from miscal.study.synthetic.experiments import Record
-from miscal.study.synthetic.tables import brief
 
 _CLUSTERS = (("shifted down", OVER), ("calibrated", OKABE_ITO[2]), ("shifted up", UNDER))
 _BINS, _ROWS_PER_BIN = 10, 25
@@ -222,3 +221,14 @@ def _outline(axes: Axes, place: Sequence[int], colour: str, style, inset: float)
     for line in ({"ec": "white", "lw": 3.2}, {"ec": colour, "lw": 1.6, "ls": style}):
         corner = (j - 0.5 + inset, i - 0.5 + inset)
         axes.add_patch(Rectangle(corner, size, size, fill=False, clip_on=False, zorder=5, **line))
+
+
+def brief(value: float) -> str:
+    """Short form of a setting.
+
+    Examples
+    --------
+    >>> brief(0.0001), brief(0.01), brief(3.0)
+    ('1e-4', '0.01', '3')
+    """
+    return f"{value:.0e}".replace("e-0", "e-") if 0 < value < 0.005 else f"{value:g}"

@@ -23,13 +23,11 @@ from miscal.data.writing import write_table
 from miscal.report.frame import render_page
 from miscal.report.opening import aligned
 from miscal.study.drawing import look, write
-from miscal.study.folder import CellFolder
 from miscal.study.plan import differing
-from miscal.study.synthetic import tables
 from miscal.study.synthetic.experiments import KEYS, RESREG, ExperimentCell, Record, Settings, cells_of, from_stored
 from miscal.study.synthetic.fits import compute
-from miscal.study.synthetic.sections import BUILDERS, TITLES
-from miscal.study.synthetic.tables import SAID, SOURCE
+from miscal.study.synthetic.sections import BUILDERS, SAID, SOURCE, TITLES, costs_of, written
+from miscal.study.tables import CellFolder
 
 _SETTINGS = "settings.json"
 
@@ -164,10 +162,10 @@ def write_all(folder: ExperimentFolder, asked: Settings) -> tuple[Path, tuple[st
                     for title, caption, figure in section.drawings
                 ]
             _keep_tables(folder.path, section.tables)
-            numbers = {"found": tables.written(section.found), "shown": tables.written(section.shown)}
+            numbers = {"found": written(section.found), "shown": written(section.shown)}
             told = {"name": name, "title": TITLES[name], "said": SAID[name], "notes": section.notes, "figures": drawn}
             sections[name] = told | numbers | {"tables": section.tables}
-    every = tables.costs(list(records.values()))
+    every = costs_of(list(records.values()))
     _keep_tables(folder.path, {"costs": every})
     spent = every.group_by("world", "method", maintain_order=True).agg(
         pl.len().alias("cells"), pl.col("seconds").sum(), pl.col("cpu_seconds").fill_null(pl.col("seconds")).sum()
