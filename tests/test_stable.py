@@ -1,4 +1,4 @@
-"""What docs/stable.md promises is there: no name of Python, of a command or of a file is gone without a warning before."""
+"""What docs/stable.md promises is there: no name of Python, of a command or of a file is gone without a warning."""
 
 import json
 from pathlib import Path
