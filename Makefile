@@ -87,7 +87,7 @@ test-all: venv
 # miss. DATA names a folder of real sets (see benchmarks/_data.py; without it the packaged demo
 # data serve), HARNESS the python of an environment with lm-eval 0.4.13, MMLU a file of its questions. FULL=1
 # adds the paper's own experiments, some hours, and the large sizes of speed, an hour.
-BENCHES := speed bench_waiting \
+BENCHES := speed bench_waiting agree \
 	clusters-paper clusters-auto sinusoid-auto \
 	nothing small real planted small_maps tables \
 	$(if $(FULL),paper_experiments)
@@ -114,7 +114,7 @@ $(VENV)/.done-tables: $(VENV)/.done-bench requirements-tables.lock
 bench/tables: $(VENV)/.done-tables
 	$(BIN)/python benchmarks/tables.py --jobs $(WORKERS) $(if $(DATA),--data $(DATA))
 
-bench/paper_experiments: $(VENV)/.done-bench
+bench/paper_experiments bench/agree: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/$(@F).py
 
 bench/nothing bench/small bench/real bench/planted: $(VENV)/.done-bench

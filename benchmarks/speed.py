@@ -46,7 +46,7 @@ ROOT = Path(__file__).parents[1]
 VERSION = "{}.{}".format(*sys.version_info)
 LOCK = ROOT / f"requirements-core{'' if VERSION == '3.11' else f'-{VERSION}'}.lock"
 NOT_OURS = ("pip", "setuptools", "pkg_resources", "_distutils_hack", "distutils-precedence")
-MEGABYTES, SECONDS, IMPORT, LARGEST = 650, 90.0, 0.15, 8
+MEGABYTES, SECONDS, IMPORT, LARGEST = 550, 60.0, 0.15, 8
 TIMED = "import time; t = time.perf_counter(); import miscal; print(time.perf_counter() - t)"
 
 

