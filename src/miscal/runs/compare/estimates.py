@@ -14,7 +14,7 @@ from miscal.calibration.labelled_rows import take_rows
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
 from miscal.calibration.survey_design import correlation
 from miscal.evidence.conditional import outcome_given_confidence
-from miscal.findings.ledger.membership import Columns, RowLists
+from miscal.findings.ledger.membership import CodedColumns, Columns
 from miscal.runs.compare.compared_rows import Side, Sides
 
 Floats = NDArray[np.float64]
@@ -96,11 +96,9 @@ def _by_unit(values: Floats, mass: Floats, member: Columns, unit: np.ndarray) ->
     """Return sums over units of (sum of values)^2, of that sum times their mass, and of mass^2; (m,) each."""
     if len(unit) == 0 or unit.max() + 1 == len(unit):  # every row is a unit
         return member.sums(values**2), member.sums(values * mass), member.sums(mass**2)
-    total, squares, size = (np.empty(len(member)) for _ in range(3))
-    for places, (sums, rows) in member.by_stratum(unit, (values, mass)):
-        total[places], squares[places], size[places] = (
-            (one * two).sum(0) for one, two in ((sums, sums), (sums, rows), (rows, rows))
-        )
+    each = np.ones(int(unit.max()) + 1)
+    pairs = (values, values), (values, mass), (mass, mass)
+    total, squares, size = (member.products(unit, *both, each) for both in pairs)
     return total, squares, size
 
 
@@ -120,9 +118,9 @@ def minus(a: Means, b: Means) -> Means:
     return Means(a.value - b.value, np.sqrt(squares[0] + squares[1]), np.where(np.isfinite(freedom), freedom, 0.0))
 
 
-def everything(n: int) -> RowLists:
+def everything(n: int) -> CodedColumns:
     """Return the group of all of n rows."""
-    return RowLists.of(n, [np.arange(n)])
+    return CodedColumns.of(n, [np.arange(n)])
 
 
 def mean_difference(sides: Sides, a: Floats, b: Floats, *, spare: float = 0.0) -> Means:

@@ -20,7 +20,7 @@ from miscal.evidence.conditional import centred
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.conditions.condition import Condition
 from miscal.findings.ledger.groups import Groups, error_shares, named_groups
-from miscal.findings.ledger.membership import RowLists, SideBySide
+from miscal.findings.ledger.membership import CodedColumns, SideBySide
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS
 from miscal.runs.compare.compared_rows import Side, Sides
 from miscal.runs.compare.document import GroupPair, GroupSide
@@ -88,7 +88,7 @@ def candidates(sides: Sides) -> Candidates:
             found[place[condition]] = (*found.get(place[condition], ()), name)
     cut, both = len(sides.a), shared.member
     halves = (both, both) if sides.paired else [both.chosen(rows) for rows in np.split(np.arange(both.n), [cut])]
-    a, b = (half.beside(RowLists.of(half.n, rows)) for half, rows in zip(halves, more, strict=True))
+    a, b = (half.beside(CodedColumns.of(half.n, rows)) for half, rows in zip(halves, more, strict=True))
     also = (*shared.also, *([()] * len(more[0])))
     return Candidates(tuple(conditions), also, np.array(kinds, int), a, b, found, tuple(dict.fromkeys(lost)))
 
