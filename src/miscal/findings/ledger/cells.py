@@ -24,7 +24,7 @@ from miscal.findings.conditions.column_kinds import Missing, Trend, Value
 from miscal.findings.conditions.condition import Condition, written
 from miscal.findings.conditions.other_kinds import Both
 from miscal.findings.ledger.bins import Bins, TrendRows, stretches
-from miscal.findings.ledger.blocks import Split, UnitDesign
+from miscal.findings.ledger.blocks import Split, Table, UnitDesign
 from miscal.findings.ledger.groups import PAIR, ColumnGroups, FoundGroups, Groups
 from miscal.findings.ledger.membership import CodedColumns, SideBySide
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
@@ -84,7 +84,7 @@ class _Block:
         return replace(groups, member=SideBySide(len(at), blocks), trends=trends, columns=columns)
 
 
-class CellTable:
+class CellTable(Table):
     """Candidates of columns that are counted where they lie.
 
     Of pairs of columns it is first counted, over all strata, how much their cells differ. Those that no finding can
