@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
-from scipy.sparse import csc_array
 from scipy.special import ndtri
 
 from miscal.base.progress import with_progress
@@ -61,7 +60,6 @@ class _Block:
     coarser: int
     keys: np.ndarray
     groups: Groups
-    matrix: csc_array
 
     def places(self, codes: np.ndarray) -> np.ndarray:
         """Return the place of each row's cell among the keys."""
@@ -75,13 +73,9 @@ class _Block:
     def expanded(self, codes: np.ndarray) -> Groups:
         """Return the groups among rows with cells (n, columns)."""
         at, groups = self.places(codes), self.groups
-        # trends stand side by side, in a block of their own
-        first, last = (min(groups.trends), max(groups.trends) + 1) if groups.trends else (0, 0)
-        spans = [(0, first), (first, last), (last, len(groups))]
-        blocks = tuple(CodedColumns(len(at), self.matrix[:, a:b], (at,)) for a, b in spans if b > a)
         trends = {k: TrendRows(t.condition, t.upper[at], t.lower[at], t.score[at]) for k, t in groups.trends.items()}
         columns = tuple(replace(one, codes=one.codes[at]) for one in groups.columns)
-        return replace(groups, member=SideBySide(len(at), blocks), trends=trends, columns=columns)
+        return replace(groups, member=groups.member.chosen(at), trends=trends, columns=columns)
 
 
 class CellTable(Table):
@@ -138,7 +132,7 @@ class CellTable(Table):
         count = np.bincount(at.ravel(), rows.counts)
         groups = _groups(cuts, keys, count, self.settings, able)
         if len(groups) or groups.columns:
-            block = _Block(cuts, coarser, keys, groups, groups.member.sparse(range(len(groups))))
+            block = _Block(cuts, coarser, keys, groups)
             self.blocks.append(block)
             if self.units:
                 rows = in_units(rows, self.ask(Question(cuts, (), coarser, units=True)), block, at.ravel())

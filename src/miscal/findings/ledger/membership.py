@@ -89,7 +89,7 @@ class CodedColumns:
         return self.matrix.T @ np.stack([self.by_cell(one) for one in values.T], 1)
 
     def stored(self, place: int) -> tuple[Ints, Floats]:
-        """Return the rows that a column has a number for, in rising order, and these numbers."""
+        """Return the rows that a column has a number for, and these numbers."""
         inside = slice(*self.matrix.indptr[place : place + 2])
         cells, numbers = self.matrix.indices[inside], self.matrix.data[inside]
         if not self.codes:
@@ -101,7 +101,7 @@ class CodedColumns:
         return rows, column[rows]
 
     def chosen(self, rows: Ints) -> CodedColumns:
-        """Return the columns of some rows, in rising order, counted by their places."""
+        """Return the columns of some rows, by their places."""
         if self.codes:
             return replace(self, n=len(rows), codes=tuple(one[rows] for one in self.codes))
         return CodedColumns(len(rows), csc_array(self.matrix[rows]))
@@ -183,7 +183,7 @@ class SideBySide:
         return self._joined(lambda one: one.products(stratum, left, right, factor, squared=squared))
 
     def chosen(self, rows: Ints) -> SideBySide:
-        """Return the columns of some rows, in rising order, counted by their places."""
+        """Return the columns of some rows, by their places."""
         return SideBySide(len(rows), tuple(one.chosen(rows) for one in self.blocks))
 
     def sums_of_each(self, values: Floats, wanted: Ints) -> Floats:
