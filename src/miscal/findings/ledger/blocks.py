@@ -103,14 +103,9 @@ class UnitDesign(SurveyDesign):
 
     def effects(self, known: np.ndarray, n: int) -> np.ndarray:
         """Return those of the groups, of which `known` is the variance if rows were independent; of n rows in all."""
-        columns, number, scale = self.columns, self.unit, n / self.mass.sum()
-        each = np.ones(int(number.max()) + 1)
-        base = np.where(known > 0, known, 1.0)
-        variance, spread, seen = self.variance * scale**2, self.spread * scale, self.residual * scale
-        parts = columns.products(number, variance, variance, each, squared=True)
-        groups = base**2 / np.maximum(parts, np.finfo(float).tiny)
-        together, seen = (columns.products(number, one, one, each) for one in (spread, seen))
-        return np.where(known > 0, self._effect(base, together, seen, base, groups), 1.0)
+        scale = n / self.mass.sum()
+        sums = self.variance * scale**2, self.spread * scale, self.residual * scale
+        return self.effects_of(self.columns, self.unit, known, *sums)
 
 
 def value_cells(groups: Groups) -> list[int]:
