@@ -24,6 +24,7 @@ from miscal.evidence.kernel_score import SmoothedResiduals, smoothed_residuals
 from miscal.evidence.power import clusters, detectable_places, halves, planted
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
 from miscal.findings.conditions.condition import Condition, Frame
+from miscal.findings.ledger.blocks import Table
 from miscal.findings.ledger.groups import Groups, named_groups
 from miscal.findings.ledger.scan import scan
 from miscal.scoring.demo import path as demo_path
@@ -172,7 +173,7 @@ SHAPED = (*(f"{shape}, strength {strength:g}" for strength in (1.0, 0.6) for sha
 def findings_of(groups: Groups, f: np.ndarray, y: np.ndarray, seed: int) -> list[Condition]:
     """Conditions that the scan of the ledger chooses, of rows that all are evaluated."""
     expected = expected_outcome(Triples(np.arange(len(y), dtype=np.float32)[:, None], f, y), seed)
-    found = scan(LabelledRows(y, f, expected), groups, seed=seed)
+    found = scan(Table(LabelledRows(y, f, expected), groups), seed=seed)
     return [groups.conditions[one.group] for one in found.chosen]
 
 

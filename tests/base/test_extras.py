@@ -5,10 +5,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-import pytest
-
-from miscal.base.errors import InputError
-from miscal.base.extras import EXTRAS, installed, need
+from miscal.base.extras import EXTRAS, installed
 
 ASKED = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
 
@@ -22,17 +19,6 @@ def test_the_table_is_that_of_the_package():
 def test_core_asks_for_nothing_that_an_extra_brings():
     core = {re.match(r"[\w-]+", need)[0] for need in ASKED["dependencies"]}
     assert not core & {package for packages in EXTRAS.values() for package in packages}
-
-
-def test_the_sentence_names_what_is_missing_and_the_command(monkeypatch):
-    monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(InputError) as told:
-        need("paper", "This")
-    assert str(told.value) == 'This needs torch, which is not installed: run pip install "miscal[paper]"'
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(InputError, match=r"^This needs torch, matplotlib, which are not installed: .*, or rest$"):
-        need("paper", "This", otherwise=", or rest")
-    need("paper", "This", "numpy")
 
 
 def test_a_module_may_be_called_otherwise_than_its_package(monkeypatch):

@@ -85,13 +85,6 @@ def test_calibrated_rows_are_left_alone(name):
     )
 
 
-@pytest.mark.parametrize("name", ["temperature", "platt", "beta", "isotonic"])
-def test_fitting_twice_changes_nothing(name):
-    y, f = distorted(20_000)
-    p = MAKERS[name]().fit(y, f).predict(f)
-    np.testing.assert_allclose(MAKERS[name]().fit(y, p).predict(p), p, atol=2e-3)
-
-
 @pytest.mark.parametrize("name", MAKERS)
 def test_state_rebuilds_the_map(name):
     y, f = distorted(300)

@@ -156,13 +156,6 @@ def test_intervals_of_gains_cover_where_rows_hang_together():
     assert missed["named"][0] < 0.7 * missed["not named"][0]
 
 
-def test_the_seed_alone_decides_the_draws():
-    y, f, rng = drawn()
-    g = rng.random(len(y))
-    first, again, other = (deferral_gains(y, f, g, n_draws=30, random_state=seed) for seed in (1, 1, 2))
-    assert first == again != other
-
-
 @pytest.mark.parametrize("coverage", [[0.0], [1.1], 0.5])
 def test_coverages_out_of_range_are_refused(coverage):
     with pytest.raises(InputError, match="coverage"):

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
-from miscal.base.errors import InputError
 from miscal.calibration.labelled_rows import check_rows, weighted_residuals
 from miscal.calibration.metrics import smooth
 from miscal.calibration.metrics.smooth import (
@@ -129,12 +128,6 @@ def test_one_sign_is_the_mean_residual():
     assert smece([0, 1], [0.0, 1.0]) == 0.0
 
 
-def test_inverted_classifier():
-    f = np.repeat([0.0, 1.0], 500)
-    assert smece(1 - f, f) == pytest.approx(dense(f, (1 - 2 * f) / 1000), abs=1e-5)
-    assert smece(1 - f, f) == pytest.approx(0.456, abs=1e-3)
-
-
 def test_two_opposite_mistakes_in_a_million():
     f = np.repeat([0.0, 1.0], 500_000)
     y = f.copy()
@@ -249,17 +242,6 @@ def test_relplot_agrees_where_its_kernel_is_whole(seed):
 
 
 # --- what is refused ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("weight", [[1], [0, 0], [1, -1]])
-def test_bad_weights_are_refused(weight):
-    with pytest.raises(InputError):
-        smece([0, 1], [0.5, 0.5], sample_weight=weight)
-
-
-def test_zero_weight_rows_are_dropped():
-    y, f, w = [0, 1, 1, 0], [0.9, 0.2, 0.4, 0.7], [1, 0, 2, 0]
-    assert smece(y, f, sample_weight=w) == pytest.approx(smece([0, 1, 1], [0.9, 0.4, 0.4]), abs=5e-6)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -14,7 +14,7 @@ from miscal.calibration.metrics.inference import measure_ece, measure_smece
 from miscal.calibration.metrics.registry import METRICS
 from miscal.calibration.metrics.scores import mean_interval
 from miscal.calibration.survey_design import SurveyDesign, deflated, effect_of_groups, fewness, units_of
-from miscal.findings.ledger.membership import RowLists
+from miscal.findings.ledger.membership import CodedColumns
 
 
 def rows(n=300, size=5, correlation=0.5, seed=0):
@@ -54,7 +54,7 @@ def test_the_design_effect_equals_two_nested_loops(seed):
     )
     member = (rng.random((n, 3)) < 0.7).astype(float)
     member[0] = 1.0
-    many = design.design_effects(RowLists.of(n, list(map(np.flatnonzero, member.T))), residual, variance)
+    many = design.design_effects(CodedColumns.of(n, list(map(np.flatnonzero, member.T))), residual, variance)
     assert many == pytest.approx([by_loops(design, one, residual, variance) for one in member.T])
 
 

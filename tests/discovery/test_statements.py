@@ -4,14 +4,10 @@ import numpy as np
 import pytest
 
 import miscal
-from miscal.base.document import MeasureAgainstNull
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.discovery.discover import discover
-from miscal.discovery.summarise import gated_regimes
-from miscal.discovery.summary import Regime, SmoothEce
-from miscal.evidence.certificates import Certificate
-from miscal.evidence.limits.agreement import Bound
+from miscal.discovery.measurements import regime_numbers
 from miscal.findings.conditions.column_kinds import Trend
-from miscal.findings.judging import Confirmed
 from miscal.findings.ledger.sizes import fate_of
 
 pytestmark = pytest.mark.whole
@@ -99,15 +95,11 @@ def test_nor_do_they_in_many_runs(seed, n):
     assert contradictions(discover(triples, seed=seed, map_method="pca", n_jobs=1).summary) == []
 
 
-def claim(p_field, p_structure):
-    total, hidden = Bound(0.1, 0.0, 0.5), Bound(0.1, 0.0, p_field)
-    return Certificate.of(total, hidden, n=500, detectable=0.05, p_structure=p_structure)
-
-
 def test_a_regime_is_confirmed_in_what_it_hides_only_behind_the_claim():
-    sure, number = Confirmed(total=True, visible=True, hidden=True), MeasureAgainstNull(value=-0.1)
-    shared = {"n": 50, "share": 0.5, "accuracy": 0.5, "confidence": 0.6, "residual": number}
-    regime = Regime(name="over", confirmed=sure, smece=SmoothEce(value=0.1), brier=0.2, **shared)
-    for found, hidden in ((claim(0.001, 0.001), True), (claim(0.9, 0.0001), False), (claim(0.9, 0.9), False)):
-        assert [one.confirmed.hidden for one in gated_regimes([regime], found)] == [hidden]
-        assert all(one.confirmed.total for one in gated_regimes([regime], found))
+    rng = np.random.default_rng(0)
+    over = rng.random(600) < 0.5
+    y = (rng.random(600) < np.where(over, 0.2, 0.8)).astype(float)
+    rows, regime = LabelledRows(y, np.full(600, 0.5), np.full(600, 0.5)), np.where(over, "over", "under").astype(object)
+    for located in (True, False):
+        for one in regime_numbers(rows, regime, seed=None, located=located):
+            assert (one.confirmed.hidden, one.confirmed.total) == (one.n > 0 and located, one.n > 0)

@@ -12,7 +12,7 @@ from miscal.evidence.limits.agreement import WorstCase, agreement_bound, weighte
 from miscal.evidence.limits.covariance import counted, weigh
 from miscal.evidence.settings import EvidenceSettings
 from miscal.findings.judging import judge
-from miscal.findings.ledger.blocks import RowTable
+from miscal.findings.ledger.blocks import Table
 from miscal.findings.ledger.groups import named_groups
 from miscal.findings.ledger.ledger import find, odds_ratio
 from miscal.findings.ledger.scan import _Scan
@@ -165,7 +165,7 @@ def test_the_variance_of_the_scan_is_that_of_permutations_within_strata():
     y, f, _, weight = rows(n=400)
     kinds = np.random.default_rng(5).choice(["a", "b", "c"], 400).astype(object)
     groups = named_groups({"kind": kinds})
-    one = _Scan(RowTable(LabelledRows(y, f, f, design=known(y, f, weight)), groups), 0, LEDGER_DEFAULTS, 1.0)
+    one = _Scan(Table(LabelledRows(y, f, f, design=known(y, f, weight)), groups), 0, LEDGER_DEFAULTS, 1.0)
     [block] = one.blocks
     mass, rng, totals, given = weight / weight.mean(), np.random.default_rng(1), [], []
     stratum, residual = block.strata.stratum, centred(y - f, block.strata.stratum)

@@ -68,16 +68,12 @@ class Vocabulary:
     odds: str
     predicted: str
     averages: str
-    of_run: str
     under_both: str
     both_more: str
     often_of_both: Mapping[str, str]
-    off: str
-    alike: str
     sharpness: str
     group_rate: str
     stated: str
-    unequal: Mapping[str, str]
     meanings: Mapping[str, str]
     together: str
     far: Mapping[str, str]
@@ -103,11 +99,7 @@ class Vocabulary:
 
     def comes_true(self, adverb: str = "") -> str:
         """Say that the outcome is 1, for a sentence that goes on: "the model is right", "the event still happens"."""
-        return f"{self.subject} {self.true(adverb)}"
-
-    def true(self, adverb: str = "") -> str:
-        """Return the end of that clause: "right", "still happens"."""
-        return f"{adverb} {self.predicate}" if adverb else self.predicate
+        return " ".join(one for one in (self.subject, adverb, self.predicate) if one)
 
     def in_rows(self, rows: str, *, one: bool = False) -> str:
         """Say where the outcome is 1: "the test rows are right", "in the test rows the event happens"."""
@@ -172,19 +164,12 @@ _ANSWERS = Vocabulary(
     odds="odds of being right",
     predicted="errors",
     averages="The model says {probability} on average and is right {rate} of the time.",
-    of_run="{run} is right",
     under_both="both are right",
     both_more="both",
     often_of_both={"over": "less often right", "under": "more often right"},
-    off="wrong",
-    alike="are rows right alike",
     sharpness="being right",
     group_rate="right {} of the time",
     stated="A model may be right at another rate for each number that it states",
-    unequal={
-        "over": "right less often than equally sure rows",
-        "under": "right more often than equally sure rows",
-    },
     meanings={
         "probability": "The probability, from 0 to 100 %, that the model gives to its answer being right. Of the "
         "answers that a calibrated model gives with 80 % confidence, 80 % are right, and likewise at every other "
@@ -247,19 +232,12 @@ _EVENTS = Vocabulary(
     odds="odds of the event",
     predicted="the event",
     averages="The predicted risk is {probability} on average, and the event happens in {rate} of the rows.",
-    of_run="under {run} the event happens",
     under_both="under both the event happens",
     both_more="under both",
     often_of_both={"over": "over-predicted", "under": "under-predicted"},
-    off="off",
-    alike="does the event happen alike",
     sharpness="telling rows with the event from rows without it",
     group_rate="the event happens in {}",
     stated="The event may happen at another rate for each number that a model states",
-    unequal={
-        "over": "with fewer events than rows of equal predicted risk",
-        "under": "with more events than rows of equal predicted risk",
-    },
     meanings={
         "probability": "The probability, from 0 to 100 %, that the model gives to the event. Of the rows to which a "
         "calibrated model gives a risk of 20 %, the event happens in 20 %, and likewise at every other risk.",
@@ -322,19 +300,12 @@ _JUDGES = Vocabulary(
     odds="odds that people approve",
     predicted="what people say",
     averages="The judge says {probability} on average, and people approve {rate} of the answers.",
-    of_run="under {run} answers are approved",
     under_both="under both answers are approved",
     both_more="under both",
     often_of_both={"over": "judged too leniently", "under": "judged too strictly"},
-    off="wrong",
-    alike="are answers approved alike",
     sharpness="telling answers that people approve from those that they reject",
     group_rate="people approve {}",
     stated="People may approve at another rate for each score that a judge gives",
-    unequal={
-        "over": "approved less often than answers of equal judge score",
-        "under": "approved more often than answers of equal judge score",
-    },
     meanings={
         "probability": "The probability, from 0 to 100 %, that people approve, as the judge's score says. Of the "
         "answers to which a calibrated judge gives 80 %, people approve 80 %, and likewise at every other score. "

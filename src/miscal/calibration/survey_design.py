@@ -164,14 +164,20 @@ class SurveyDesign:
         """
         if self.group is None:
             return np.ones(len(columns))
-        number, each = self.group, np.ones(int(self.group.max()) + 1)
-        known = columns.squared_sums(variance)
+        return self.effects_of(
+            columns, self.group, columns.squared_sums(variance), variance, np.sqrt(variance), residual
+        )
+
+    def effects_of(
+        self, columns: SummedColumns, group: Ints, known: Floats, variance: Floats, spread: Floats, residual: Floats
+    ) -> Floats:
+        """Return the same of columns of rows in groups, whose sums have the `known` variance (m,) if independent."""
+        each = np.ones(int(group.max()) + 1)
         # as of one sum: rows whose outcomes cannot vary have nothing in common
         base = np.where(known > 0, known, 1.0)
-        parts = columns.products(number, variance, variance, each, squared=True)
+        parts = columns.products(group, variance, variance, each, squared=True)
         groups = base**2 / np.maximum(parts, np.finfo(float).tiny)
-        spread = np.sqrt(variance)
-        together, seen = (columns.products(number, values, values, each) for values in (spread, residual))
+        together, seen = (columns.products(group, values, values, each) for values in (spread, residual))
         return np.where(known > 0, self._effect(base, together, seen, base, groups), 1.0)
 
     def _effect(self, own: Sums, together: Sums, seen: Sums, base: Sums, groups: Sums) -> Sums:

@@ -1,7 +1,7 @@
 """Fit the field, estimate every row without its own outcome, and decide which rows may be evaluated."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -198,7 +198,7 @@ def _fit_by_time(triples: Triples, model: MiscalibrationField) -> FittedRows:
     estimate = fit_forward(model, triples, block)
     parts = [(block < k, block == k) for k in range(1, int(block.max()) + 1)]
     corrections = corrections_by_name(triples, estimate.corrected, parts)
-    raw, corrected = (expected_before(triples, f, block) for f in (triples.confidence, estimate.corrected))
+    raw, corrected = (expected_outcome(triples, 0, f, TIME) for f in (triples.confidence, estimate.corrected))
     known = {"fold": block, "forward": estimate, "block": np.where(block > 0, block, -1), "by_time": True}
     return FittedRows(triples, model, estimate, raw, corrected, corrections, **known)
 
@@ -231,48 +231,39 @@ def fit_again(triples: Triples, model: MiscalibrationField, evidence: Evidence |
     return Refit(estimate, fitted.settings_["epoch"] if proxies else None, proxies)
 
 
-def expected_outcome(triples: Triples, seed: int, confidence: np.ndarray | None = None) -> np.ndarray:
+def expected_outcome(
+    triples: Triples, seed: int, confidence: np.ndarray | None = None, evidence: Evidence | None = None
+) -> np.ndarray:
     """Regress the outcome on the confidence with other rows: E[y | f].
 
     `triples`: with a split, all rows but its test rows are learned from; without one, the folds that a row is not in.
     `seed`: of the folds. `confidence`, float64 (n,): a corrected confidence of the rows, to regress on in place of
-    their own. Returns float64 (n,): in [0, 1].
+    their own. `evidence`: ``"time"`` learns from earlier blocks alone; in the first it is the confidence. Returns
+    float64 (n,): in [0, 1].
     """
     # folds are dealt as a run deals them, in whatever order the rows come
     triples, order = in_canonical_order(triples)
     f = triples.confidence if confidence is None else confidence[order]
     # in order of confidence, nothing that follows has to sort or to search far
     rising = np.argsort(f, kind="stable")
-    f, expected = f[rising], np.empty(len(triples))
-    learned = _regression(triples, f, rising)
-    if triples.split is not None:
-        expected[order[rising]] = learned(triples.split[rising] != "test", f)
-        return expected
-    folds = assign_folds(triples.units, _FOLDS, np.random.default_rng((seed, _STREAM)))[rising]
-    for k in np.unique(folds):
-        inside = folds == k
-        expected[order[rising[inside]]] = learned(~inside, f[inside])
-    return expected
-
-
-def expected_before(triples: Triples, confidence: np.ndarray, block: np.ndarray) -> np.ndarray:
-    """Regress the outcome on a confidence with the rows of earlier blocks; in the first block it is the confidence."""
-    learned, expected = _regression(triples, confidence, np.arange(len(triples))), confidence.copy()
-    for k in range(1, int(block.max()) + 1):
-        expected[block == k] = learned(block < k, confidence[block == k])
-    return expected
-
-
-def _regression(triples: Triples, f: np.ndarray, order: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """Return a function from the rows learned from and confidences to E[y | f] there; f and these are in an order."""
-    named = None if triples.group is None else np.unique(triples.group[order], return_inverse=True)[1]
-    y, weight = triples.correct[order], take_rows(triples.weight, order)
-
-    def learned(known: np.ndarray, at: np.ndarray) -> np.ndarray:
+    f, order = f[rising], order[rising]
+    named = None if triples.group is None else np.unique(triples.group[rising], return_inverse=True)[1]
+    y, weight = triples.correct[rising], take_rows(triples.weight, rising)
+    if evidence == TIME:
+        block = triples.time_block[rising]
+        parts = [(block < k, block == k) for k in range(1, int(block.max()) + 1)]
+    elif triples.split is not None:
+        parts = [(triples.split[rising] != "test", np.full(len(f), True))]
+    else:
+        folds = assign_folds(triples.units, _FOLDS, np.random.default_rng((seed, _STREAM)))[rising]
+        parts = [(folds != k, folds == k) for k in np.unique(folds)]
+    expected = np.empty(len(f))
+    expected[order] = f
+    for known, inside in parts:
         group, own = take_rows(named, known), take_rows(weight, known)
-        return outcome_given_confidence(y[known], f[known], at, group=group, weight=own)
-
-    return learned
+        rates = outcome_given_confidence(y[known], f[known], f[inside], group=group, weight=own)
+        expected[order[inside]] = rates
+    return expected
 
 
 def corrections_by_name(triples: Triples, corrected: np.ndarray, parts: Parts) -> dict[str, np.ndarray]:

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import polars as pl
 
-from miscal.base.arrays import oriented
+from miscal.base.arrays import oriented, row_blocks
 from miscal.base.document import clean_text
 from miscal.base.errors import InputError, argument
 from miscal.base.extras import need
@@ -66,7 +66,6 @@ _ITERATIONS = 300  # of t-SNE; 500 raise the trustworthiness by at most 0.02, an
 _PERPLEXITY = 30.0  # of t-SNE, scikit-learn's default; at most a third of the rows
 _NEAREST = 5  # landmarks that place another row
 _FIT_VALUES = 1 << 26  # 256 MB of float32: what fitting may copy
-_BLOCK_VALUES = 1 << 22
 _DIMENSIONS = 30  # principal components that t-SNE and UMAP see
 
 MapMethod = Literal["pca", "tsne", "umap"]
@@ -174,9 +173,8 @@ def principal_components(X: np.ndarray, k: int, *, seed: int = 0) -> np.ndarray:
     solver = "randomized" if min(X.shape[1], len(rows)) > 50 else "full"
     model = PCA(possible, svd_solver=solver, random_state=seed).fit(X[rows])
     loadings = oriented(model.components_.T)
-    step = max(1, _BLOCK_VALUES // X.shape[1])
-    for start in range(0, len(X), step):
-        scores[start : start + step, :possible] = (X[start : start + step] - model.mean_) @ loadings
+    for rows in row_blocks(*X.shape):
+        scores[rows, :possible] = (X[rows] - model.mean_) @ loadings
     return scores
 
 

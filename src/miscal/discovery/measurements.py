@@ -28,7 +28,7 @@ from miscal.discovery.fitted_rows import TIME, FittedRows
 from miscal.discovery.summary_parts import CurveNumbers, CurvePair, Score
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.enrichment import written_date
-from miscal.findings.judging import REGIMES, Judged, judge_regimes
+from miscal.findings.judging import REGIMES, judge_regimes
 from miscal.findings.ledger.sizes import hidden_size, residual_size
 
 BINS, BINS_OF_FINDINGS = 15, 8
@@ -135,33 +135,38 @@ def field_numbers(
     )
 
 
-def regime_numbers(rows: LabelledRows, regime: np.ndarray, *, seed: int | None) -> tuple[summary.Regime, ...]:
+def regime_numbers(
+    rows: LabelledRows,
+    regime: np.ndarray,
+    *,
+    seed: int | None,
+    located: bool = True,
+    contents: Mapping[str, Mapping[str, Any]] | None = None,
+) -> tuple[summary.Regime, ...]:
     """Measure each regime on evaluation rows: over, good, under; the numbers of an empty one are null.
 
-    `seed`: of the bootstrap and of the null draws of smECE; None leaves smECE out.
+    `seed`: of the bootstrap and of the null draws of smECE; None leaves smECE out. `located`: whether the claim is,
+    without which nothing that is hidden is confirmed. `contents`: what else is said of a regime, by its name.
     """
-    return tuple(_regime(name, rows, regime == name, one, seed) for name, one in judge_regimes(rows, regime).items())
-
-
-def _regime(name: str, rows: LabelledRows, inside: np.ndarray, judged: Judged, seed: int | None) -> summary.Regime:
-    own = rows.take(inside)
-
-    def mean(values: np.ndarray) -> float | None:
-        return average(values, own.weight) if len(own) else None
-
-    return summary.Regime(
-        name=name,
-        n=len(own),
-        share=average(inside, rows.weight),
-        accuracy=mean(own.correct),
-        confidence=mean(own.confidence),
-        residual=judged.residual,
-        visible=judged.visible,
-        hidden=judged.hidden,
-        confirmed=judged.confirmed,
-        smece=summary.SmoothEce(value=None) if seed is None else smooth_ece(own, seed=seed),
-        brier=mean((own.correct - own.confidence) ** 2),
-    )
+    found = []
+    for name, judged in judge_regimes(rows, regime).items():
+        own = rows.take(regime == name)
+        values = {"accuracy": own.correct, "confidence": own.confidence, "brier": (own.correct - own.confidence) ** 2}
+        confirmed = judged.confirmed if located else judged.confirmed.model_copy(update={"hidden": False})
+        one = summary.Regime(
+            name=name,
+            n=len(own),
+            share=average(regime == name, rows.weight),
+            **{of: average(each, own.weight) if len(own) else None for of, each in values.items()},
+            residual=judged.residual,
+            visible=judged.visible,
+            hidden=judged.hidden,
+            confirmed=confirmed,
+            smece=summary.SmoothEce(value=None) if seed is None else smooth_ece(own, seed=seed),
+            **(contents or {}).get(name, {}),
+        )
+        found.append(one)
+    return tuple(found)
 
 
 def smooth_ece(rows: LabelledRows, *, seed: int) -> summary.SmoothEce:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from importlib import metadata
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from miscal.base.document import clean_text, plain
 from miscal.base.number_wording import percent
 from miscal.base.vocabulary import JUDGE, vocabulary
-from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean, labelled
+from miscal.calibration.labelled_rows import effect_of_mean, labelled, take_rows
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
 from miscal.data.copies import copies
 from miscal.data.judged import JudgeReading, UnjudgedRows
@@ -28,7 +28,7 @@ from miscal.discovery.answer import answer_of
 from miscal.discovery.fitted_rows import ALL, TEST, TIME, FittedRows, costs
 from miscal.discovery.measurements import over_time
 from miscal.discovery.several_classes import ClassRun, class_numbers
-from miscal.discovery.summary import Columns, Data, Regime, Selection, Summary
+from miscal.discovery.summary import Columns, Data, Regime, Selection, Summary, Units, WeightNumbers
 from miscal.discovery.summary_parts import Answer, GroupRate, JudgeNumbers, ScalePoint
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.registry import estimator_class
@@ -84,15 +84,6 @@ def claim_of(rows: FittedRows, *, seed: int) -> Certificate:
     return certificate(tested, p_structure=found.p_value, detectable_learned=learned, random_state=seed)
 
 
-def gated_regimes(regimes: Iterable[Regime], proof: Certificate) -> tuple[Regime, ...]:
-    """Return regimes of which the hidden part is confirmed only if the claim is located."""
-    if proof.located:
-        return tuple(regimes)
-    return tuple(
-        one.model_copy(update={"confirmed": one.confirmed.model_copy(update={"hidden": False})}) for one in regimes
-    )
-
-
 def first_numbers(rows: FittedRows, *, seed: int, several: ClassRun | None = None) -> dict[str, Any]:
     """Measure what the three lines of the answer say; returns fields of the summary, by their names.
 
@@ -102,19 +93,26 @@ def first_numbers(rows: FittedRows, *, seed: int, several: ClassRun | None = Non
     triples, evaluated, tested = rows.triples, rows.evaluated, rows.evaluation_rows
     predictions = {name: values[evaluated] for name, values in rows.corrections.items()}
     claimed = claim_of(rows, seed=seed)
-    everyone = _everyone(triples)
+    everyone = labelled(triples.correct, triples.confidence, triples.group, triples.weight)
+    copied, columns = copies(triples), plain(triples.source).get("columns", {})
+    plainly = plain_facts(everyone, copied, triples.kind, triples.source.get("one_answer"))
+    named = {f"{part}_column": columns.get(part) for part in ("correct", "confidence")}
     cost = costs(rows.blanked, rows.every, rows.estimate.corrected)
     read = (ColumnReading(**one) for one in plain(list(triples.source.get(READ_COLUMNS, ()))))
-    hidden_regime = rows.hidden_regime[evaluated]
+    readings = tuple(replace(one, cost_if_missing=cost.get(one.name)) for one in read)
+    leaking, copying = leak_alarms(readings), copy_alarms(copied, len(triples))
+    hidden_regime, located = rows.hidden_regime[evaluated], claimed.located
     return {
         "kind": triples.kind,
         "n": len(triples),
         **{f"n_{name}": None if triples.split is None else int((triples.split == name).sum()) for name in SPLITS},
         "method": rows.model.method,
-        "plain": plain_facts(everyone, copies(triples), triples.kind, triples.source.get("one_answer")),
+        "share_extreme": measurements.share_extreme(everyone),
+        "plain": plainly,
+        "alarms": (*leaking, *copying, *alarms(everyone, plainly, **named, kind=triples.kind)),
         "global_": measurements.global_numbers(tested, everyone, seed=seed),
         # smECE is of the whole error, which these regimes are not cut by
-        "hidden_regimes": gated_regimes(measurements.regime_numbers(tested, hidden_regime, seed=None), claimed),
+        "hidden_regimes": measurements.regime_numbers(tested, hidden_regime, seed=None, located=located),
         "certificate": claimed,
         "correction": measurements.comparison(tested, predictions, rows.regime[evaluated]),
         "gains": measurements.correction_gains(tested, predictions),
@@ -123,7 +121,7 @@ def first_numbers(rows: FittedRows, *, seed: int, several: ClassRun | None = Non
         "findings_method": rows.ledger.method,
         "units": measurements.unit_numbers(tested, triples.counted_by),
         "data": _data(triples),
-        "columns": tuple(replace(one, cost_if_missing=cost.get(one.name)) for one in read),
+        "columns": readings,
         "classes": None if several is None else class_numbers(rows, several),
         "judge": judge_numbers(rows),
     }
@@ -155,40 +153,21 @@ def summarise(
     regime = rows.regime[evaluated]
     supported, visible = rows.estimate.supported[evaluated], rows.estimate.visible[evaluated]
     predictions = {name: values[evaluated] for name, values in rows.corrections.items()}
-    claimed, whole = known["certificate"], known["global_"]
-    columns = plain(triples.source).get("columns", {})
-    structure = bool(rows.model.structure_)
-    regimes = gated_regimes(measurements.regime_numbers(tested, regime, seed=seed), claimed)
+    columns, whole = plain(triples.source).get("columns", {}), known["global_"]
+    structure, located = bool(rows.model.structure_), known["certificate"].located
     made_of = contents_of(triples, rows.estimate.delta, rows.regime, rows.evaluated, seed=seed)
-    regimes = tuple(one.model_copy(update=made_of.get(one.name, {})) for one in regimes)
-    everyone = _everyone(triples)
-    named = {f"{part}_column": columns.get(part) for part in ("correct", "confidence")}
-    leaking = leak_alarms(known["columns"])
+    regimes = measurements.regime_numbers(tested, regime, seed=seed, located=located, contents=made_of)
+    weights = measurements.weight_numbers(take_rows(triples.weight, evaluated), columns.get("weight"))
+    said = (*leak_alarms(known["columns"]), *say_little(known["plain"], triples.kind), *triples.notes, *warnings)
     members = [inside[evaluated] for inside in rows.ledger.members]
     alone, alone_curves = _alone(rows, thresholds)
     summary = Summary(
         **known,
-        share_extreme=measurements.share_extreme(everyone),
         n_sample=None if rows.sample is None else int(rows.sample.sum()),
         seed=seed,
         evidence=rows.evidence,
         answer=Answer(headline="", reason="", action=""),
-        alarms=(
-            *leaking,
-            *copy_alarms(copies(triples), len(triples)),
-            *alarms(everyone, known["plain"], **named, kind=triples.kind),
-        ),
-        warnings=tuple(
-            plain(
-                [
-                    *leaking,
-                    *say_little(known["plain"], triples.kind),
-                    *triples.notes,
-                    *warnings,
-                    *_remarks(rows, regimes),
-                ]
-            )
-        ),
+        warnings=tuple(plain([*said, *_remarks(rows, regimes, known["units"], weights)])),
         field=measurements.field_numbers(tested, regime, supported, visible=visible, structure=structure),
         regimes=regimes,
         gap=measurements.gap(tested, regime, seed=seed, min_rows=min_rows, whole=whole, regimes=regimes),
@@ -199,7 +178,7 @@ def summarise(
         alone=alone,
         alone_curves=alone_curves,
         over_time=over_time(rows, columns.get("time")),
-        weights=measurements.weight_numbers(_weights(rows), columns.get("weight")),
+        weights=weights,
         curves=measurements.curves(tested, predictions["miscal"], regime, members, min_rows=min_rows),
         histogram=measurements.histogram(tested.delta, regime, epsilon),
         settings=_settings(triples, model, seed, epsilon, min_rows) | thresholds.chosen,
@@ -226,11 +205,7 @@ def _alone(rows: FittedRows, asked: Thresholds) -> tuple[tuple[Alone, ...], tupl
     )
 
 
-def _everyone(triples: Triples) -> LabelledRows:
-    return labelled(triples.correct, triples.confidence, triples.group, triples.weight)
-
-
-def _remarks(rows: FittedRows, regimes: Sequence[Regime]) -> list[str]:
+def _remarks(rows: FittedRows, regimes: Sequence[Regime], units: Units, weights: WeightNumbers | None) -> list[str]:
     regime, supported = rows.regime[rows.evaluated], rows.estimate.supported[rows.evaluated]
     words = vocabulary(rows.triples.kind)
     what, correct = _WHICH[rows.evidence], rows.evaluation_rows.correct
@@ -251,11 +226,11 @@ def _remarks(rows: FittedRows, regimes: Sequence[Regime]) -> list[str]:
                 else ""
             )
         )
-    if (units := rows.evaluation_rows.n_units) < EVIDENCE_DEFAULTS.least_units:
-        by = measurements.unit_numbers(rows.evaluation_rows, rows.triples.counted_by).unit
+    if units.n_units < EVIDENCE_DEFAULTS.least_units:
         remarks.append(
-            f"only {units} units ({by}) are evaluated, and of fewer than {EVIDENCE_DEFAULTS.least_units} nothing is "
-            "claimed: give rows of more units, or, if rows are independent of each other, --group none"
+            f"only {units.n_units} units ({units.unit}) are evaluated, and of fewer than "
+            f"{EVIDENCE_DEFAULTS.least_units} nothing is claimed: give rows of more units, or, if rows are independent "
+            "of each other, --group none"
         )
     apart = regime == None  # noqa: E711  element by element
     if apart.any():
@@ -272,24 +247,20 @@ def _remarks(rows: FittedRows, regimes: Sequence[Regime]) -> list[str]:
         )
     tested, block = (rows.evaluated, None) if rows.block is None else (rows.block >= 0, rows.block[rows.block >= 0])
     rare = rare_values_warning(rows.triples.confidence[tested], block, kind=rows.triples.kind)
-    texts, weights = [rare], _weights(rows)
-    found = measurements.weight_numbers(weights)
-    if weights is not None and found is not None and found.largest >= _MUCH_WEIGHT:
-        texts.append(
-            f"a single row has {percent(found.largest)} of all weight, so that means over all {len(weights):,} rows "
-            f"are only as precise as means over {found.n_effective:,.0f} rows of equal weight: intervals and tests are "
-            f"rough. If the weight of row {rows.triples.row[rows.evaluated][weights.argmax()]} is a mistake, correct it"
+    remarks += [] if rare is None else [rare]
+    if weights is not None and weights.largest >= _MUCH_WEIGHT:
+        heaviest = rows.triples.row[rows.evaluated][rows.triples.weight[rows.evaluated].argmax()]
+        remarks.append(
+            f"a single row has {percent(weights.largest)} of all weight, so that means over all {len(regime):,} rows "
+            f"are only as precise as means over {weights.n_effective:,.0f} rows of equal weight: intervals and tests "
+            f"are rough. If the weight of row {heaviest} is a mistake, correct it"
         )
     if rows.evidence == TEST:
         every, evaluated = rows.every, rows.evaluated
         found = drift(every.correct, every.confidence, evaluated, effect_of_mean(every, evaluated))
-        texts.append(drift_warning(found, rows.triples.kind))
-    return [*remarks, *(text for text in texts if text is not None)]
-
-
-def _weights(rows: FittedRows) -> np.ndarray | None:
-    """How much each evaluation row counts, as named: all alike, perhaps; None where no weights are named."""
-    return None if rows.triples.weight is None else rows.triples.weight[rows.evaluated]
+        moved = drift_warning(found, rows.triples.kind)
+        remarks += [] if moved is None else [moved]
+    return remarks
 
 
 def _data(triples: Triples) -> Data:

@@ -59,7 +59,7 @@ from miscal.evidence.blocks import needed, rank_among_draws, together
 from miscal.evidence.conditional import strata
 from miscal.evidence.limits.agreement import Bound, agreement_bound
 from miscal.evidence.limits.covariance import covariance_bound
-from miscal.evidence.power import Design, DetectablePlace, detectable_size
+from miscal.evidence.power import DetectablePlace, detectable_size
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE, EvidenceSettings
 
 
@@ -197,21 +197,12 @@ def certificate(
     return Certificate.of(
         total=agreement_bound(rows, settings, rng),
         hidden=covariance_bound(rows, settings, rng),
-        detectable=detectable_size([_design(part, settings) for part in rows.in_turn()], level, settings),
+        detectable=detectable_size(rows, level, settings),
         n=len(rows),
         p_structure=p_structure,
         detectable_learned=detectable_learned,
         settings=settings,
     )
-
-
-def _design(rows: LabelledRows, settings: EvidenceSettings) -> Design:
-    stratum = strata(rows.confidence, settings.stratum_rows, rows.group)
-    if rows.design is None:
-        return Design(rows.expected, stratum)
-    # without outcomes: what a field would meet that is alike in all rows of a group
-    effect = rows.design.design_effect(rows.mass, np.zeros(len(rows)), rows.variance)
-    return Design(rows.expected, stratum, effect, None if rows.weight is None else rows.mass)
 
 
 Floats = NDArray[np.float64]

@@ -34,17 +34,14 @@ The rate is that of rows like these, not only of these: where all rows are label
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import NonNegativeInt
 from scipy.special import betaincinv
 
-from miscal.base.arrays import numeric, row_list
-from miscal.base.checks import check_confidence, check_correct, check_lengths, check_weight
 from miscal.base.document import Number, Part, Share
-from miscal.base.errors import InputError
 from miscal.base.folds import named_units
 from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL, wilson
 from miscal.calibration.survey_design import SurveyDesign, effect_of_groups, equal_parts, fewness, kish
@@ -77,7 +74,7 @@ class Rate(Part):
 
 @dataclass(frozen=True, eq=False)
 class JudgedRows:
-    """Rows with a predicted verdict, and the verdict of people for some of them. Checked by :meth:`of`.
+    """Rows with a predicted verdict, and the verdict of people for some of them.
 
     Attributes
     ----------
@@ -102,38 +99,29 @@ class JudgedRows:
     @classmethod
     def of(
         cls,
-        predicted: Any,
-        human: Any,
+        predicted: Floats,
+        human: Floats,
         *,
-        labelling_probability: Any = None,
-        cluster: Any = None,
-        weight: Any = None,
+        labelling_probability: Floats | None = None,
+        cluster: NDArray | None = None,
+        weight: Floats | None = None,
     ) -> JudgedRows:
-        """Check and keep rows.
+        """Keep the rows that count.
 
-        Takes predicted (n,): probability that people approve; human (n,): the verdict of people;
+        Takes predicted (n,): probability that people approve; human (n,): the verdict of people, or NaN;
         labelling_probability (n,): probability with which a row was chosen to be labelled; cluster (n,): rows of
         equal value may hang together, for instance answers to one question; weight (n,): for how many rows each
         stands.
 
         Examples
         --------
-        >>> rows = JudgedRows.of([0.9, 0.2, 0.6], [1, None, 0])
+        >>> rows = JudgedRows.of(np.array([0.9, 0.2, 0.6]), np.array([1, np.nan, 0]))
         >>> rows.labelled.tolist()
         [True, False, True]
-        >>> JudgedRows.of([0.9], [0.5])
-        Traceback (most recent call last):
-        ...
-        miscal.base.errors.InputError: human must hold only 0/1 or True/False; it holds 0.5 ...
         """
-        named = {"predicted": predicted, "human": human, "labelling_probability": labelling_probability}
-        n = check_lengths(**named, cluster=cluster, weight=weight)
-        predicted = check_confidence(predicted, name="predicted")
-        human = _verdicts(human)
-        mass = check_weight(weight, n, name="weight")
-        chance = _chances(labelling_probability, ~np.isnan(human))
-        rows = cls(predicted, human, mass / chance, named_units(n, cluster), mass)
-        return rows.take(mass > 0)
+        mass = np.ones(len(human)) if weight is None else weight
+        inverse = mass if labelling_probability is None else mass / labelling_probability
+        return cls(predicted, human, inverse, named_units(len(human), cluster), mass).take(mass > 0)
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -158,31 +146,6 @@ class JudgedRows:
         worth = equal_parts(np.bincount(self.cluster[labelled], self.inverse[labelled]))
         # so many alike are worth their number but for rounding
         return "clusters" if worth < FEWEST_CLUSTERS - 1e-9 else None
-
-
-def _verdicts(human: Any) -> Floats:
-    array = numeric(human, "human").astype(np.float64)
-    given = np.flatnonzero(~np.isnan(array))
-    if len(given):
-        check_correct(array[given], name="human", rows=given)
-    return array
-
-
-def _chances(probability: Any, labelled: Mask) -> Floats:
-    if probability is None:
-        return np.ones(len(labelled))
-    chance = check_confidence(probability, name="labelling_probability")
-    if (never := chance <= 0).any():
-        raise InputError(
-            f"labelling_probability must be above 0, so that labelled rows stand for all; it is 0 in "
-            f"{int(never.sum())} of {len(chance)} rows ({row_list(never)}). Leave out rows that could not be chosen"
-        )
-    if (missing := (chance >= 1) & ~labelled).any():
-        raise InputError(
-            f"labelling_probability is 1 in {int(missing.sum())} of {len(chance)} rows without a verdict "
-            f"({row_list(missing)}); a row that is certain to be labelled needs one"
-        )
-    return chance
 
 
 def effective_labels(value: Floats, share: Floats, cluster: Ints) -> float:
@@ -238,27 +201,13 @@ def share_interval(share: float, n: float) -> tuple[float, float]:
     return low, high
 
 
-def with_interval(estimate: float, n: float, rows: JudgedRows) -> Rate:
-    """State an estimate with the interval of a share of so many rows.
-
-    Examples
-    --------
-    >>> with_interval(0.5, 100, JudgedRows.of(np.full(30, 0.5), np.arange(30) % 2)).n_labelled
-    30
-    """
+def _rate(
+    rows: JudgedRows, estimate: float | None, labels: float = 0.0, lacking: Literal["labels", "clusters"] | None = None
+) -> Rate:
+    """Put down an estimate, with the interval of a share of so many labels unless something is lacking."""
+    interval = None if lacking or estimate is None else share_interval(estimate, labels)
     known = {"n_labelled": int(rows.labelled.sum()), "n": len(rows)}
-    return Rate(estimate=estimate, interval=share_interval(estimate, n), **known)
-
-
-def without_interval(estimate: float | None, rows: JudgedRows, lacking: Literal["labels", "clusters"]) -> Rate:
-    """State an estimate, if there is one, and why it has no interval.
-
-    Examples
-    --------
-    >>> without_interval(None, JudgedRows.of([0.5], [None]), "labels").lacking
-    'labels'
-    """
-    return Rate(estimate=estimate, lacking=lacking, n_labelled=int(rows.labelled.sum()), n=len(rows))
+    return Rate(estimate=estimate, interval=interval, lacking=lacking, **known)
 
 
 _LEAST_LEFT = 0.05
@@ -294,14 +243,14 @@ def pass_rate(rows: JudgedRows) -> Rate:
     ([0.5, 0.45, 0.55], 200)
     """
     if not rows.labelled.any():
-        return without_interval(None, rows, "labels")
+        return _rate(rows, None, lacking="labels")
     estimate, left = _tuned(rows)
     if (lacking := rows.lacking) is not None:
-        return without_interval(estimate, rows, lacking)
-    return with_interval(estimate, _labels(rows) / left, rows)
+        return _rate(rows, estimate, lacking=lacking)
+    return _rate(rows, estimate, _labels(rows) / left)
 
 
-def judge_rate(rows: JudgedRows, score: Any) -> Rate:
+def judge_rate(rows: JudgedRows, score: Floats) -> Rate:
     """Take the mean of the judge's scores for the pass rate; no verdict of people has a part in it.
 
     Takes score (n,): what the judge says: pass or fail, or a probability. Returns: Rate: Its interval is that of
@@ -309,15 +258,13 @@ def judge_rate(rows: JudgedRows, score: Any) -> Rate:
 
     Examples
     --------
-    >>> rows = JudgedRows.of([0.5] * 100, [0, None] * 50)
-    >>> judge_rate(rows, [1.0] * 75 + [0.0] * 25).estimate
+    >>> rows = JudgedRows.of(np.full(100, 0.5), np.tile([0.0, np.nan], 50))
+    >>> judge_rate(rows, np.repeat([1.0, 0.0], [75, 25])).estimate
     0.75
     """
-    check_lengths(rows=rows, score=score)
-    score = check_confidence(score, name="score")
     share = rows.weight / rows.weight.sum()
     mean = float(np.clip(share @ score, 0.0, 1.0))
-    return with_interval(mean, effective_labels(score, share, rows.cluster), rows)
+    return _rate(rows, mean, effective_labels(score, share, rows.cluster))
 
 
 def _labels(rows: JudgedRows) -> float:

@@ -143,8 +143,9 @@ def smoothed_residuals(
     smoothers = smoothers_of(inputs, f, settings, rng)
     if not e.any() or smoothers is None:
         return None
+    columns, weights, places = smoothers
     mass = len(rows) * shares(None if known is None else known.weight, len(rows))
-    factors = _factors(smoothers.columns, f, stratum, mass)
+    factors = _factors(columns, f, stratum, mass)
     scale = _deflation(factors, e, y - rate, rate * (1 - rate), stratum, known)
     alone = columns_alone(inputs, settings)
     alone = _factors(alone, f, stratum, mass)
@@ -160,9 +161,7 @@ def smoothed_residuals(
     times = settings.column_weight if alone.shape[1] else 0
     most = np.repeat(np.concatenate(largest)[:, None], times, axis=1)
     # residuals that hang together say less: what else is summed counts as much less
-    return SmoothedResiduals(
-        np.concatenate(sums), most, factors * scale, smoothers.weights, smoothers.places, rate, mass, stratum, rows
-    )
+    return SmoothedResiduals(np.concatenate(sums), most, factors * scale, weights, places, rate, mass, stratum, rows)
 
 
 def columns_alone(X: NDArray[np.floating], settings: EvidenceSettings = EVIDENCE_DEFAULTS) -> Singles:
@@ -222,35 +221,19 @@ def _order_by_values(X: NDArray[np.floating], correct: Floats, confidence: Float
     return np.lexsort((correct, np.concatenate(parts), confidence))
 
 
-@dataclass(frozen=True, eq=False)
-class Smoothers:
-    """What residuals are smoothed by.
-
-    Attributes
-    ----------
-    columns : (n, m) float32
-        Factors of the residuals in m sums.
-    weights : (m, k) float64 >= 0
-        What the square of each sum counts in each of k statistics.
-    places : (n, d) float32
-        The components of the inputs.
-    """
-
-    columns: Singles
-    weights: Floats
-    places: Singles
-
-
 def smoothers_of(
     X: NDArray[np.floating], confidence: Floats, settings: EvidenceSettings, rng: np.random.Generator
-) -> Smoothers | None:
+) -> tuple[Singles, Floats, Singles] | None:
     """Smooth by components, around landmarks and by cluster; None where no input varies. No outcome is looked at.
+
+    Returns factors of the residuals in m sums (n, m), what the square of each sum counts in each of k statistics
+    (m, k), and the components of the inputs (n, d).
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> found = smoothers_of(rng.normal(size=(500, 3)), rng.random(500), EVIDENCE_DEFAULTS, rng)
-    >>> found.columns.shape, found.weights.shape
+    >>> columns, weights, _ = smoothers_of(rng.normal(size=(500, 3)), rng.random(500), EVIDENCE_DEFAULTS, rng)
+    >>> columns.shape, weights.shape
     ((500, 289), (289, 8))
     """
     places = fit_scaler(X, confidence, rng)(X, confidence).components
@@ -266,7 +249,7 @@ def smoothers_of(
         member = np.eye(len(centres), dtype=np.float32)[nearest(places, centres)]
         blocks.append(_alone(member / np.sqrt(np.maximum(member.sum(0), 1))))
     columns, weights = zip(*blocks, strict=True)
-    return Smoothers(np.concatenate(columns, 1), block_diag(*weights), places)
+    return np.concatenate(columns, 1), block_diag(*weights), places
 
 
 def _alone(columns: Singles) -> tuple[Singles, Floats]:

@@ -36,67 +36,55 @@ from scipy.special import ndtr, ndtri
 
 from miscal.base.checks import check_confidence, check_correct, check_weight
 from miscal.base.document import Number, Part, Share
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS, worst_slice
 from miscal.calibration.metrics.scores import brier
 from miscal.estimators.auto.clusters import find_centres, nearest
 from miscal.evidence.blocks import spend, surprise_among
+from miscal.evidence.conditional import strata
 from miscal.evidence.kernel_score import SmoothedResiduals
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class Design:
-    """What is known of a block before its outcomes.
-
-    Attributes
-    ----------
-    expected : (n,) float64 in [0, 1]
-        E[y | f].
-    stratum : (n,) int64
-        Of near-equal confidence.
-    effect : float >= 1
-        Design effect of a field that is alike in all rows of a group: 1 where the rows are independent.
-    weight : (n,) float64, or None
-        How much each row counts, 1 on average; None: all alike.
-    """
-
-    expected: Floats
-    stratum: Ints
-    effect: float = 1.0
-    weight: Floats | None = None
-
-    @property
-    def mass(self) -> Floats:
-        """How much each row counts, 1 on average."""
-        return np.ones_like(self.expected) if self.weight is None else self.weight
+Block = tuple[Floats, Floats, Floats, float]
 
 
 def detectable_size(
-    blocks: Sequence[Design],
+    rows: LabelledRows,
     level: float = EVIDENCE_DEFAULTS.significance,
     settings: EvidenceSettings = EVIDENCE_DEFAULTS,
 ) -> float | None:
     """Mean absolute hidden miscalibration that is claimed with 80 % power.
 
-    Takes blocks: in the order in which they are tested; level: what the p-value of the field must be below. Returns
-    float or None: None where not even the largest size that the rates leave room for would be detected.
+    Takes rows: whose outcomes are not looked at; level: what the p-value of the field must be below. Returns float or
+    None: None where not even the largest size that the rates leave room for would be detected.
 
     Examples
     --------
-    >>> rows = Design(np.full(800, 0.5), np.arange(800) // 8)
-    >>> round(detectable_size([rows]), 3), detectable_size([Design(np.full(3, 0.5), np.zeros(3, dtype=int))])
+    >>> half = np.full(800, 0.5)
+    >>> rows = LabelledRows(half, np.linspace(0.1, 0.9, 800), half)
+    >>> round(detectable_size(rows), 3), detectable_size(rows.take(slice(3)))
     (0.047, None)
     """
+    blocks = [_before_outcomes(part, settings) for part in rows.in_turn()]
     low, high = 0.0, 0.5
     if _surplus(blocks, high, level, settings) < 0:
         return None
     for _ in range(settings.halvings):
         middle = (low + high) / 2
         low, high = (low, middle) if _surplus(blocks, middle, level, settings) >= 0 else (middle, high)
-    return float(np.mean(np.concatenate([block.mass * _hidden(block.expected, high) for block in blocks])))
+    return float(np.mean(np.concatenate([mass * _hidden(expected, high) for expected, mass, *_ in blocks])))
+
+
+def _before_outcomes(rows: LabelledRows, settings: EvidenceSettings) -> Block:
+    """Return E[y | f], how much rows count, which part of their variance strata leave, and the design effect."""
+    stratum, effect = strata(rows.confidence, settings.stratum_rows, rows.group), 1.0
+    if rows.design is not None:
+        # what a field would meet that is alike in all rows of a group
+        effect = rows.design.design_effect(rows.mass, np.zeros(len(rows)), rows.variance)
+    # a row of m keeps (m - 1) / m of its variance when the stratum is centred
+    return rows.expected, rows.mass, 1 - 1 / np.bincount(stratum)[stratum], effect
 
 
 def _hidden(expected: Floats, size: float) -> Floats:
@@ -104,27 +92,19 @@ def _hidden(expected: Floats, size: float) -> Floats:
     return np.minimum(size, np.minimum(expected, 1 - expected))
 
 
-def _surplus(blocks: Sequence[Design], size: float, level: float, settings: EvidenceSettings) -> float:
+def _surplus(blocks: Sequence[Block], size: float, level: float, settings: EvidenceSettings) -> float:
     """By how many standard deviations the expected sum is above what 80 % power takes."""
-    weight = spend([len(block.expected) for block in blocks], [True] * len(blocks)).weight
-    mean, spread = _signal(blocks, weight, size)
-    return mean + float(ndtri(level)) - settings.z_power * spread
-
-
-def _signal(blocks: Sequence[Design], weight: Floats, size: float) -> tuple[float, float]:
-    """Mean and standard deviation of the combined z."""
+    weight = spend([len(expected) for expected, *_ in blocks], [True] * len(blocks)).weight
     mean, variance = 0.0, 0.0
-    for block, w in zip(blocks, weight, strict=True):
-        hidden, rows = _hidden(block.expected, size), np.bincount(block.stratum)[block.stratum]
-        # a row of m keeps (m - 1) / m of its variance when the stratum is centred
-        kept = (block.mass * hidden) ** 2 * (1 - 1 / rows)
-        null = block.effect * float(kept @ (block.expected * (1 - block.expected)))
-        if null <= 0:
-            continue
-        mean += w * float((1 - 1 / rows) * block.mass * hidden @ hidden) / np.sqrt(null)
-        # what is hidden is no noise
-        variance += w**2 * block.effect * float(kept @ (block.expected * (1 - block.expected) - hidden**2)) / null
-    return mean, float(np.sqrt(max(variance, 0.0)))
+    for (expected, mass, left, effect), w in zip(blocks, weight, strict=True):
+        hidden, stated = _hidden(expected, size), expected * (1 - expected)
+        kept = (mass * hidden) ** 2 * left
+        null = effect * float(kept @ stated)
+        if null > 0:
+            mean += w * float(left * mass * hidden @ hidden) / np.sqrt(null)
+            # what is hidden is no noise
+            variance += w**2 * effect * float(kept @ (stated - hidden**2)) / null
+    return mean + float(ndtri(level)) - settings.z_power * float(np.sqrt(max(variance, 0.0)))
 
 
 @dataclass(frozen=True)
@@ -258,27 +238,43 @@ def detectable_places(
     cluster 0.27 0.046
     """
     rng = np.random.default_rng(random_state)
-    test = _Test.of(rows, settings, rng)
+    null = np.sort(shuffled := rows.statistics[1:], axis=0)
+    usual = np.sort(surprise_among(null, shuffled))
+    # sums of a few shuffles are added to those of every planted place; what single columns say in these shuffles
+    # stands for what they say of a planted place, which is more
+    some = 1 + rng.choice(len(null), settings.planted_noises, replace=False)
+
+    def power(off: Singles) -> float:
+        """Share of p-values below the level, where rows are off by (places, n)."""
+        sums = (off @ rows.factors)[:, None] + rows.sums[some]
+        smoothed = rows.statistics_of(sums.reshape(-1, sums.shape[-1]))
+        surprise = surprise_among(null, np.column_stack([smoothed, np.tile(rows.largest[some], (len(off), 1))]))
+        larger = len(usual) - np.searchsorted(usual, surprise, side="left")
+        return float(np.mean((1 + larger) / (1 + len(usual)) < level))
+
     return (
-        _detectable("halves", halves(rows, settings, rng), test, level, settings),
-        _detectable("cluster", clusters(rows, settings, rng), test, level, settings),
+        _detectable("halves", halves(rows, settings, rng), rows, power, settings),
+        _detectable("cluster", clusters(rows, settings, rng), rows, power, settings),
     )
 
 
 def _detectable(
-    place: Literal["halves", "cluster"], signs: Singles, test: _Test, level: float, settings: EvidenceSettings
+    place: Literal["halves", "cluster"],
+    signs: Singles,
+    rows: SmoothedResiduals,
+    power: Callable[[Singles], float],
+    settings: EvidenceSettings,
 ) -> DetectablePlace:
-    """Find the size by bisection; `signs`, (places, n), say where each place is, and in which direction it is off."""
-    rows, wanted = test.rows, ndtr(settings.z_power)
+    wanted = ndtr(settings.z_power)
     mass = np.broadcast_to(rows.mass, signs.shape)
     # rounding may carry the mean of ones past 1
     share = min(1.0, float(np.average(signs != 0, weights=mass)))
     low, high = 0.0, 1.0
-    if test.power(planted(rows, signs, high), level) < wanted:
+    if power(planted(rows, signs, high)) < wanted:
         return DetectablePlace(place=place, share=share, size=None, average=None)
     for _ in range(settings.planted_halvings):
         middle = (low + high) / 2
-        enough = test.power(planted(rows, signs, middle), level) >= wanted
+        enough = power(planted(rows, signs, middle)) >= wanted
         low, high = (low, middle) if enough else (middle, high)
     off = planted(rows, signs, high)
     size = float(np.average(np.abs(off), weights=(signs != 0) * mass))
@@ -313,41 +309,3 @@ def _hidden_part(rows: SmoothedResiduals, off: Singles) -> Floats:
     first = np.flatnonzero(np.diff(rows.stratum, prepend=-1))
     mean = np.add.reduceat(off * rows.mass, first, axis=1) / np.add.reduceat(rows.mass, first)
     return off - mean[:, rows.stratum]
-
-
-@dataclass(frozen=True, eq=False)
-class _Test:
-    """What the statistics of planted residuals are compared with.
-
-    Attributes
-    ----------
-    rows : SmoothedResiduals
-    null : (draws, k) float64
-        Statistics of shuffles, each sorted.
-    surprise : (draws,) float64
-        How unlikely each shuffle is, sorted.
-    noise : (repeats, m) float32
-        Sums of shuffles that are added to those of every planted place.
-    largest : (repeats, c) float64
-        What single columns say in these shuffles: it stands for what they say of a planted place, which is more.
-    """
-
-    rows: SmoothedResiduals
-    null: Floats
-    surprise: Floats
-    noise: Singles
-    largest: Floats
-
-    @classmethod
-    def of(cls, rows: SmoothedResiduals, settings: EvidenceSettings, rng: np.random.Generator) -> _Test:
-        null = np.sort(shuffled := rows.statistics[1:], axis=0)
-        some = 1 + rng.choice(len(null), settings.planted_noises, replace=False)
-        return cls(rows, null, np.sort(surprise_among(null, shuffled)), rows.sums[some], rows.largest[some])
-
-    def power(self, off: Singles, level: float) -> float:
-        """Share of p-values below the level, where rows are off by (places, n)."""
-        sums = (off @ self.rows.factors)[:, None] + self.noise
-        smoothed = self.rows.statistics_of(sums.reshape(-1, sums.shape[-1]))
-        surprise = surprise_among(self.null, np.column_stack([smoothed, np.tile(self.largest, (len(off), 1))]))
-        larger = len(self.surprise) - np.searchsorted(self.surprise, surprise, side="left")
-        return float(np.mean((1 + larger) / (1 + len(self.surprise)) < level))

@@ -10,7 +10,6 @@ from miscal.base.arrays import row_blocks
 
 MANY_VALUES = 1 << 25
 """Values of inputs (128 MB of float32) beyond which they are taken in blocks, and components learned from some rows."""
-_BLOCK_VALUES = 1 << 22
 _BLOCK_DISTANCES = 1 << 18
 """Distances held at a time, 2 MB: they stay in the cache."""
 
@@ -42,7 +41,7 @@ class InputClusters:
         """Place inputs (n, d): float32 array of shape (n, k)."""
         if X.size <= MANY_VALUES:
             return self._placed(X)
-        return np.concatenate([self._placed(part) for part in _blocks(X)])
+        return np.concatenate([self._placed(X[rows]) for rows in row_blocks(*X.shape)])
 
     def standard(self, X: np.ndarray) -> np.ndarray:
         """Centre and scale the columns that are not constant, in their own precision: float32 array of shape (n, p)."""
@@ -72,8 +71,3 @@ class InputClusters:
         fits = all(values.shape == (scale, *width) for scale, values in self.centres.items())
         if self.columns.dtype.kind not in "iu" or shapes != {self.columns.shape} or not fits:
             raise ValueError("the arrays of the clusters do not fit each other")
-
-
-def _blocks(values: np.ndarray) -> list[np.ndarray]:
-    step = max(1, _BLOCK_VALUES // max(1, values.shape[1]))
-    return [values[start : start + step] for start in range(0, max(1, len(values)), step)]

@@ -18,7 +18,7 @@ from miscal.base.document import Measure
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.findings.conditions.condition import Condition, numbers_of
 from miscal.findings.ledger.bins import TrendRows
-from miscal.findings.ledger.blocks import value_cells
+from miscal.findings.ledger.blocks import Table, value_cells
 from miscal.findings.ledger.groups import Groups, named_groups
 from miscal.findings.ledger.scan import scan
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
@@ -229,7 +229,8 @@ def find_shared(models: Sequence[ModelAnswers], *, seed: int = 0) -> tuple[Share
     groups = named_groups(together.columns, together.text, own) if len(together.rows) else ()
     if len(groups) == 0:
         return ()
-    chosen = scan(together.rows, groups, seed=seed, error=SHARE_OF_SHARED, settings=own).chosen
+    table = Table(together.rows, groups)
+    chosen = scan(table, seed=seed, error=SHARE_OF_SHARED, settings=own).chosen
     return tuple(_GroupsOfModels(together, groups, own, LEDGER_DEFAULTS.min_rows, seed).findings(chosen))
 
 

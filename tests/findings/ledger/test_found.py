@@ -8,6 +8,7 @@ from scipy.stats import binom
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.evidence.conditional import outcome_given_confidence
 from miscal.findings.conditions.other_kinds import Mixed
+from miscal.findings.ledger.blocks import Table
 from miscal.findings.ledger.clusters import clusters_of
 from miscal.findings.ledger.describe import describe
 from miscal.findings.ledger.groups import CLUSTER, error_shares, named_groups, with_clusters
@@ -62,7 +63,7 @@ def witnesses(y, f):
 def test_planted_clusters_without_a_name_are_found(seed):
     X, f, y, topic = topics(seed)
     groups = without_names(X)
-    chosen = scan(LabelledRows(y, f, crossfitted(y, f)), groups, seed=seed).chosen
+    chosen = scan(Table(LabelledRows(y, f, crossfitted(y, f)), groups), seed=seed).chosen
     for planted_topic in (0, 1):
         assert max(jaccard(groups.rows(one.group), topic == planted_topic) for one in chosen) >= 0.8
     assert len(chosen) <= 3
@@ -143,7 +144,7 @@ def test_planted_names_stay_exact_beside_clusters():
         # inputs of which a planted group is a part
         X = np.random.default_rng(seed).normal(size=(len(y), 3)) + 2 * truth[1][:, None]
         beside = with_clusters(groups, clusters_of(X)[0])
-        chosen = scan(LabelledRows(y, f, crossfitted(y, f)), beside, seed=seed).chosen
+        chosen = scan(Table(LabelledRows(y, f, crossfitted(y, f)), beside), seed=seed).chosen
         found = {beside.descriptions[one.group] for one in chosen}
         assert {"kind0 = v1 and kind1 = v2", "kind1 = (missing)"} <= found
         assert not any(beside.kinds[one.group] == CLUSTER for one in chosen)
@@ -295,7 +296,7 @@ def test_intervals_of_chosen_groups_cover_their_hidden_residual(strength):
     for seed in range(60):
         y, f, groups, hidden = hidden_rates(seed, strength)
         expected = crossfitted(y, f)
-        for one in scan(LabelledRows(y, f, expected), groups, seed=seed).chosen:
+        for one in scan(Table(LabelledRows(y, f, expected), groups), seed=seed).chosen:
             rows = groups.rows(one.group)
             low, high = hidden_interval(y[rows], expected[rows], one.level)
             chosen += 1

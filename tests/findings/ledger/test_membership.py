@@ -8,11 +8,10 @@ from scipy.sparse import csc_array
 
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import SurveyDesign
-from miscal.findings.ledger import coded, membership
-from miscal.findings.ledger.coded import BinRanges, CodedColumns
+from miscal.findings.ledger import membership
 from miscal.findings.ledger.exact import Strata
 from miscal.findings.ledger.groups import INTERVAL, named_groups
-from miscal.findings.ledger.membership import RowLists, SideBySide
+from miscal.findings.ledger.membership import CodedColumns, SideBySide
 
 N = 40
 
@@ -22,33 +21,31 @@ def side_by_side(draw):
     """Columns of every kind, in any order, and the matrix that they stand for."""
     blocks, matrices = [], []
     for kind in draw(
-        st.lists(st.sampled_from(["lists", "ranges", "cells", "coded", "numbers"]), min_size=1, max_size=4)
+        st.lists(st.sampled_from(["lists", "unions", "cells", "coded", "numbers"]), min_size=1, max_size=4)
     ):
         rng = np.random.default_rng(draw(st.integers(0, 10**6)))
         if kind == "lists":
             masks = rng.random((3, N)) < rng.random((3, 1))
-            blocks.append(RowLists.of(N, [np.flatnonzero(mask) for mask in masks]))
+            blocks.append(CodedColumns.of(N, [np.flatnonzero(mask) for mask in masks]))
             matrices.append(masks.T.astype(float))
-        elif kind == "ranges":
-            codes, low = rng.integers(-1, 5, N), rng.integers(0, 5, 4)
-            high = np.minimum(low + rng.integers(0, 3, 4), 4)
-            blocks.append(BinRanges(codes, low, high))
-            matrices.append(((codes[:, None] >= low) & (codes[:, None] <= high)).astype(float))
+        elif kind == "unions":
+            codes, inside = rng.integers(-1, 5, N), rng.random((4, 5)) < 0.5
+            blocks.append(CodedColumns.unions(codes, 5, [np.flatnonzero(one) for one in inside]))
+            matrices.append(np.where(codes >= 0, inside[:, codes], False).T.astype(float))
         elif kind in ("cells", "coded"):
             codes, cells = (rng.integers(0, 4, N), rng.integers(0, 3, N)), np.eye(12)[:, rng.permutation(12)[:4]]
             cells = cells if kind == "cells" else rng.integers(-1, 2, (12, 3)).astype(float)
-            blocks.append(CodedColumns(codes, csc_array(cells), 3))
+            blocks.append(CodedColumns(N, csc_array(cells), codes, 3))
             matrices.append(cells[codes[0] * 3 + codes[1]])
         else:
             matrix = rng.normal(size=(N, 2)) * (rng.random((N, 2)) < 0.6)
-            rows = [np.flatnonzero(column) for column in matrix.T]
-            blocks.append(RowLists.of(N, rows, [column[at] for column, at in zip(matrix.T, rows, strict=True)]))
+            blocks.append(CodedColumns(N, csc_array(matrix)))
             matrices.append(matrix)
     return SideBySide(N, tuple(blocks)), np.hstack(matrices)
 
 
-@given(side_by_side(), st.integers(0, 10**6), st.sampled_from([1, 8, 1 << 22]))
-def test_columns_of_every_kind_sum_as_the_plain_matrix(columns, seed, gathered):
+@given(side_by_side(), st.integers(0, 10**6), st.booleans(), st.booleans())
+def test_columns_of_every_kind_sum_as_the_plain_matrix(columns, seed, sparse, many):
     held, matrix = columns
     rng = np.random.default_rng(seed)
     values, mass, stratum = rng.normal(size=N), rng.uniform(0.2, 3, N), np.r_[rng.integers(0, 6, N - 1), 5]
@@ -58,17 +55,15 @@ def test_columns_of_every_kind_sum_as_the_plain_matrix(columns, seed, gathered):
     other, factor = rng.normal(size=N), rng.normal(size=6)
     within = np.arange(6)[:, None] == stratum
     with pytest.MonkeyPatch.context() as patch:
-        for one in (membership, coded):
-            patch.setattr(one, "MOST_GATHERED", gathered)
-        patch.setattr(membership, "_MOST_CELLS", gathered)
-        patch.setattr(coded, "_SPARSE", gathered // 8)
+        patch.setattr(membership, "_SPARSE", 0 if sparse else 1 << 20)
+        patch.setattr(membership, "_MANY_CELLS", 0 if many else 1 << 20)
         for squared in (False, True):
             numbers = matrix**2 if squared else matrix
             sums = [within @ (one[:, None] * numbers) for one in (values, other)]
             found = held.products(stratum, values, other, factor, squared=squared)
             np.testing.assert_allclose(found, factor @ (sums[0] * sums[1]), atol=1e-9)
-        np.testing.assert_allclose(held.sums(values), values @ matrix, atol=1e-9)
-        np.testing.assert_allclose(held.squared_sums(values), values @ matrix**2, atol=1e-9)
+    np.testing.assert_allclose(held.sums(values), values @ matrix, atol=1e-9)
+    np.testing.assert_allclose(held.squared_sums(values), values @ matrix**2, atol=1e-9)
     factors = np.column_stack([strata.factors(column) for column in matrix.T])
     np.testing.assert_allclose(strata.variances(held), strata.scatter @ factors**2, atol=1e-9)
     np.testing.assert_allclose(
@@ -78,13 +73,6 @@ def test_columns_of_every_kind_sum_as_the_plain_matrix(columns, seed, gathered):
     some, several = np.arange(3, 30, 4), np.column_stack([values, mass])
     np.testing.assert_array_equal(held.chosen(some).sparse(range(len(held))).toarray(), matrix[some])
     np.testing.assert_allclose(held.sums_of_each(several, np.arange(len(held))), matrix.T @ several, atol=1e-9)
-    for places, [own, others] in held.by_stratum(stratum, (values, other)):
-        np.testing.assert_allclose(own, within @ (values[:, None] * matrix[:, places]), atol=1e-9)
-        np.testing.assert_allclose(others, within @ (other[:, None] * matrix[:, places]), atol=1e-9)
-    for place in range(len(held)):
-        np.testing.assert_array_equal(held.dense(place), matrix[:, place])
-        rows, numbers = held.stored(place)
-        np.testing.assert_array_equal(numbers, matrix[rows, place])
 
 
 @given(st.integers(0, 10**6), st.integers(1, 3))

@@ -6,6 +6,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from miscal.calibration.labelled_rows import LabelledRows
+from miscal.findings.ledger.blocks import Table
 from miscal.findings.ledger.groups import named_groups
 from miscal.findings.ledger.ledger import find
 from miscal.findings.ledger.scan import scan
@@ -70,7 +71,7 @@ def test_the_first_size_is_the_difference_from_other_rows_of_the_stratum(seed):
     correct, confidence, columns = table(seed)
     confidence = np.full(len(correct), 0.5)
     groups = named_groups(columns)
-    for one in scan(LabelledRows(correct, confidence, confidence), groups).chosen[:1]:
+    for one in scan(Table(LabelledRows(correct, confidence, confidence), groups)).chosen[:1]:
         inside = groups.rows(one.group)
         # with one confidence the strata are cut at random, so that only nearly equal numbers can be asked for, and of
         # few rows not even these

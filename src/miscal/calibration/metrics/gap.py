@@ -11,7 +11,7 @@ the error that they have in common, whose noise makes the worse of two slices lo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -50,7 +50,7 @@ would say more about chance than about the slice. Not tuned."""
 
 
 @dataclass(frozen=True)
-class WorstSlice:
+class GapEstimate:
     """The slice that is worst calibrated, and by how much more than all rows.
 
     Attributes
@@ -64,27 +64,11 @@ class WorstSlice:
         smECE of all rows.
     slices : dict of str to float
         smECE of each slice that has enough rows.
-    """
-
-    value: float | None
-    worst: str | None
-    smece: float
-    slices: dict[str, float]
-
-
-@dataclass(frozen=True)
-class GapEstimate(WorstSlice):
-    """The gap with what is needed to read it; all but `slices` and `smece` are None where the gap is.
-
-    Attributes
-    ----------
-    value, worst, smece, slices
-        As in `WorstSlice`.
     interval : (float, float) or None
-        At 95 %. Where the curves seen have a gap above 0, it comes from inverting a test among gaps of at least 0.
-        Where that test does not exclude 0, or the interval of all rows does, the lower end is combined from the
-        intervals of the slices and of all rows, which covers more than 95 %; where the curves have no gap above 0, both
-        ends are. (0, 0) where a slice holds all rows.
+        At 95 %; None, as what follows, where it was not asked for or there is no gap. Where the curves seen have a gap
+        above 0, it comes from inverting a test among gaps of at least 0. Where that test does not exclude 0, or the
+        interval of all rows does, the lower end is combined from the intervals of the slices and of all rows, which
+        covers more than 95 %; where the curves have no gap above 0, both ends are. (0, 0) where a slice holds all rows.
     floor : float or None
         The mean gap of a calibrated model with these confidences and slices.
     p_value : float or None
@@ -92,6 +76,10 @@ class GapEstimate(WorstSlice):
         whose gap is at least this large.
     """
 
+    value: float | None
+    worst: str | None
+    smece: float
+    slices: dict[str, float]
     interval: tuple[float, float] | None = None
     floor: float | None = None
     p_value: float | None = None
@@ -112,11 +100,11 @@ def clipped(gap: float | None) -> float:
 
 def worst_slice(
     correct: Any, confidence: Any, regime: Any, *, min_rows: int = MIN_SLICE_ROWS, sample_weight: Any = None
-) -> WorstSlice:
+) -> GapEstimate:
     """Find the worse calibrated regime, and by how much its smECE exceeds that of all rows.
 
     Takes correct (n,): outcomes, 0 or 1; confidence (n,): confidences in [0, 1]; regime (n,): "over" or "under";
-    min_rows: rows of positive weight that a slice needs; sample_weight (n,): non-negative. Returns: WorstSlice: With
+    min_rows: rows of positive weight that a slice needs; sample_weight (n,): non-negative. Returns: GapEstimate: With
     value None where neither slice has `min_rows` rows.
 
     Examples
@@ -176,7 +164,7 @@ def worst_slice_gap(
     return value
 
 
-def _worst_slice(rows: LabelledRows, label: np.ndarray, min_rows: int, names: Sequence[str] = SIDES) -> WorstSlice:
+def _worst_slice(rows: LabelledRows, label: np.ndarray, min_rows: int, names: Sequence[str] = SIDES) -> GapEstimate:
     if min_rows != int(min_rows) or min_rows < 1:
         raise InputError(f"min_rows must be a whole number of at least 1; got {min_rows!r}")
     weight, value = rows.shares, rows.shares * (rows.correct - rows.confidence)
@@ -192,9 +180,9 @@ def _worst_slice(rows: LabelledRows, label: np.ndarray, min_rows: int, names: Se
             # weights sum to 1 over all rows, and must again within the slice
             slices[name] = smece_of_residuals(rows.confidence[inside], value[inside] / weight[inside].sum())
     if not slices:
-        return WorstSlice(None, None, whole, {})
+        return GapEstimate(None, None, whole, {})
     worst = max(slices, key=lambda name: slices[name])
-    return WorstSlice(slices[worst] - whole, worst, whole, slices)
+    return GapEstimate(slices[worst] - whole, worst, whole, slices)
 
 
 def slice_number(regime: Any) -> np.ndarray:
@@ -250,22 +238,11 @@ def _sliced_shape(cells: ConfidenceCells) -> np.ndarray:
 
 
 def measure_gap(
-    correct: Any,
-    confidence: Any,
-    regime: Any,
-    *,
-    min_rows: int = MIN_SLICE_ROWS,
-    sample_weight: Any = None,
-    groups: Any = None,
-    n_draws: int = DRAWS,
-    random_state: RandomState = 0,
-    known: Mapping[str, tuple[float, float]] | None = None,
+    correct: Any, confidence: Any, regime: Any, *, sample_weight: Any = None, groups: Any = None, **options: Any
 ) -> GapEstimate:
-    """Gap with interval, floor and p-value.
+    """Gap with interval, floor and p-value; the options are those of :func:`gap_of`.
 
-    Takes groups (n,): rows of equal value may hang together; n_draws: draws for floor and p-value; random_state:
-    source of randomness; known: intervals of smECE that were found before, of the slices (``"over"``, ``"under"``)
-    and of all rows (``"all"``): those that are needed and missing are found here, by `smece_ends`.
+    Takes groups (n,): rows of equal value may hang together.
 
     Examples
     --------
@@ -274,7 +251,7 @@ def measure_gap(
     (True, True)
     """
     rows, label = _check(correct, confidence, regime, sample_weight, groups)
-    return gap_of(rows, label, min_rows=min_rows, n_draws=n_draws, random_state=random_state, known=known)
+    return gap_of(rows, label, **options)
 
 
 def gap_of(
@@ -286,14 +263,19 @@ def gap_of(
     random_state: RandomState = 0,
     known: Mapping[str, tuple[float, float]] | None = None,
 ) -> GapEstimate:
-    """Measure the gap of rows, as :func:`measure_gap` does, with the number of each row's slice (`slice_number`)."""
+    """Measure the gap of rows, with interval, floor and p-value.
+
+    Takes label (n,): number of each row's slice (`slice_number`); n_draws: draws for floor and p-value; random_state:
+    source of randomness; known: intervals of smECE that were found before, of the slices (``"over"``, ``"under"``)
+    and of all rows (``"all"``): those that are needed and missing are found here, by `smece_ends`.
+    """
     found = _worst_slice(rows, label, min_rows)
     if found.value is None:
-        return GapEstimate(None, None, found.smece, {})
+        return found
     in_slice = {name: label == SIDES.index(name) for name in found.slices}
     if any(inside.all() for inside in in_slice.values()):
         # whatever the outcomes are
-        return GapEstimate(**vars(found), interval=(0.0, 0.0), floor=0.0, p_value=1.0)
+        return replace(found, interval=(0.0, 0.0), floor=0.0, p_value=1.0)
     parts = {name: rows.take(inside) for name, inside in in_slice.items()}
     cells = merge(rows, label, effect=max(map(effect_given_confidence, (rows, *parts.values()))))
     statistic = _gap_statistic(cells, list(found.slices))
@@ -316,4 +298,4 @@ def gap_of(
         low = interval[0] if ends["all"][0] > 0 else tested[0] or min(0.0, interval[0])
         interval = low, tested[1]
     p_value = p_value_of(null, observed(cells, statistic))
-    return GapEstimate(found.value, found.worst, found.smece, found.slices, interval, float(null.mean()), p_value)
+    return replace(found, interval=interval, floor=float(null.mean()), p_value=p_value)

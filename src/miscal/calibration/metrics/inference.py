@@ -281,25 +281,18 @@ def invert(
 ) -> tuple[float, float]:
     """Invert the test along f + s shape(f).
 
+    Scales are tried in units of the one that gives the error seen (before clipping), on a grid as wide as its draws. A
+    quantile increases with the scale, so of the grid it takes only the two neighbours between which it crosses the
+    value seen: about six scales of thirteen.
+
     Takes statistic: its value for the curve seen must be above 0; shape: the residual curve seen; least_high: the
     upper end is never below this; n_draws: draws per scale.
     """
-    low, high = _invert(cells, statistic, shape, n_draws, generator(random_state))
-    return low, max(high, least_high)
-
-
-def _invert(
-    cells: ConfidenceCells, statistic: Statistic, shape: np.ndarray, n_draws: int, rng: np.random.Generator
-) -> tuple[float, float]:
-    """Try scales, in units of the one that gives the error seen (before clipping), on a grid as wide as its draws.
-
-    A quantile increases with the scale, so of the grid it takes only the two neighbours between which it crosses the
-    value seen: about six scales of thirteen.
-    """
+    rng = generator(random_state)
     seen = observed(cells, statistic)
     full = expected(cells, statistic, np.clip(cells.location + shape, 0.0, 1.0))
     if full <= 0:  # no error is seen, so `least_high` alone says how large it may be
-        return 0.0, 0.0
+        return 0.0, max(0.0, least_high)
     # an error seen of 0 must not make all scales alike, and the scale 1 must not move any rate by more than 1
     unit = min(max(seen, 1 / cells.count.sum()) / full, 1 / np.abs(shape).max())
     points: dict[float, list[float]] = {}
@@ -327,7 +320,7 @@ def _invert(
         visit(2 * last)
     # quantiles of few draws can dip between scales; made monotone, each has one crossing
     theta, tail_low, _, tail_high = np.maximum.accumulate(np.array([points[s] for s in sorted(points)]), axis=0).T
-    return _crossing(tail_high, theta, seen, "left"), _crossing(tail_low, theta, target, "right")
+    return _crossing(tail_high, theta, seen, "left"), max(_crossing(tail_low, theta, target, "right"), least_high)
 
 
 def _walk(scales: Sequence[float], beyond: Callable[[float], bool]) -> None:

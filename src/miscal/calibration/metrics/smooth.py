@@ -12,12 +12,12 @@ smECE is the bandwidth sigma at which smECE_sigma equals sigma.
 S(sigma) = smECE_sigma does not increase with sigma and lies between |mean residual| and mean |residual|, so S(sigma)
 = sigma has one root. The search converges because
 
-- a trial x and its value S(x) always have the root between them (`_Bracket.narrowed`), so every trial narrows the
+- a trial x and its value S(x) always have the root between them, so every trial narrows the
   bracket or leaves it as it is;
 - a proposal lies between x and S(x), and is taken only inside the bracket (`_power_law_step`);
 - every fourth trial is followed by the middle of the bracket if it shrank the distance |S(x) - x| less than tenfold;
 - |S(x) - x| is at least the distance of x from the root, as S(sigma) - sigma falls with a slope of at most -1, and
-  bounds the error of every point between x and S(x): the search cannot stop far from the root (`_remaining`).
+  bounds the error of every point between x and S(x): the search cannot stop far from the root.
 
 One row alone mostly takes two to four trials, and seldom more than ten (`test_the_search_takes_few_trials`).
 
@@ -32,7 +32,6 @@ With the residuals r_i = y_i - f_i, normalised weights w_i and the Gaussian kern
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -241,30 +240,6 @@ _COARSE_BINS = 8
 """Bins of the first guess. It need only be of the right size; at 8 it is not yet mostly noise. Not tuned."""
 
 
-@dataclass(frozen=True)
-class _Bracket:
-    """Bounds of each row's root, float64 of shape (B,): lower <= root <= upper."""
-
-    lower: np.ndarray
-    upper: np.ndarray
-
-    def narrowed(self, x: np.ndarray, s: np.ndarray) -> _Bracket:
-        """Use a trial x and its value s = S(x): as S does not increase, the root lies between the two."""
-        return _Bracket(np.maximum(self.lower, np.minimum(x, s)), np.minimum(self.upper, np.maximum(x, s)))
-
-    def holds(self, trial: np.ndarray) -> np.ndarray:
-        """Whether each trial lies inside, bool of shape (B,)."""
-        return (self.lower <= trial) & (trial <= self.upper)
-
-    def of(self, rows: np.ndarray) -> _Bracket:
-        """Return the bracket of some rows, a mask of shape (B,)."""
-        return _Bracket(self.lower[rows], self.upper[rows])
-
-    def middle(self) -> np.ndarray:
-        """Return the geometric middle: errors span five decades, so it is their logarithm that is halved."""
-        return np.sqrt(self.lower * self.upper)
-
-
 def solve(nodes: np.ndarray, noise: float, *, integration_error: float = INTEGRATION_ERROR) -> np.ndarray:
     """Find the sigma with smECE_sigma = sigma for each row of binned residuals.
 
@@ -291,19 +266,24 @@ def _solve_block(nodes: np.ndarray, noise: float, integration_error: float) -> n
         mean[mixed] = _solve_block(nodes[mixed], noise, integration_error) if mixed.any() else 0.0
         return mean
     smallest = max(SMALLEST_SIGMA, 0.25 / nodes.shape[1])  # a narrower kernel would see single cells
-    bracket = _Bracket(np.maximum(mean, smallest), np.maximum(absolute, smallest))
+    lower, upper = np.maximum(mean, smallest), np.maximum(absolute, smallest)
     # the binned error over eight bins is a first guess: without the last node, they divide the power of two left
     coarse = np.abs(nodes[:, :-1].reshape(len(nodes), _COARSE_BINS, -1).sum(axis=2)).sum(axis=1)
-    start = np.clip(np.maximum(coarse, noise), bracket.lower, bracket.upper)
+    start = np.clip(np.maximum(coarse, noise), lower, upper)
     # the search starts no lower than `smallest`; the answer may lie below
-    found = _search(cosine_moments(nodes), start, bracket, smallest, integration_error)
+    found = _search(cosine_moments(nodes), start, lower, upper, smallest, integration_error)
     return np.clip(found, mean, np.maximum(absolute, mean))
 
 
 def _search(
-    moments: np.ndarray, x: np.ndarray, bracket: _Bracket, smallest: float, integration_error: float
+    moments: np.ndarray,
+    x: np.ndarray,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    smallest: float,
+    integration_error: float,
 ) -> np.ndarray:
-    """Return the last proposal of each row, shape (B,).
+    """Return the last proposal of each row, shape (B,), whose root lies between `lower` and `upper`.
 
     The proposal is returned rather than the trial before it, whose value it already uses. Rows that are done are left
     behind once they are the half: a row more or less costs nothing beside a copy of all moments.
@@ -316,17 +296,21 @@ def _search(
         proposal = _power_law_step(x, s, derivative)
         distance = np.maximum(np.abs(s - x), _ROUNDING)
         ratio = np.clip(distance / last, _BEST_RATIO, 1.0) if step else np.ones(len(x))
-        open_ &= (_remaining(distance, ratio) > TOLERANCE) & (np.maximum(s, x) > smallest)
+        # the step that led to x shrank |S - sigma| by `ratio`, and so will the next
+        open_ &= (distance * ratio > TOLERANCE) & (np.maximum(s, x) > smallest)
         found[row] = proposal
         if not open_.any():
             break
-        bracket, last = bracket.narrowed(x, s), distance
+        # as S does not increase, the root lies between x and s
+        lower, upper, last = np.maximum(lower, np.minimum(x, s)), np.minimum(upper, np.maximum(x, s)), distance
         slow = (ratio > _SLOW_RATIO) & (step % _SLOW_STEPS == _SLOW_STEPS - 1)
-        following = np.where(bracket.holds(proposal) & ~slow, proposal, bracket.middle())
+        held = (lower <= proposal) & (proposal <= upper) & ~slow
+        # errors span five decades, so it is the logarithm of a bracket that is halved
+        following = np.where(held, proposal, np.sqrt(lower * upper))
         # A row that is done keeps its trial: moving it on would change nothing but the resolution of the others.
         x = np.where(open_, np.maximum(following, smallest), x)
         if 2 * open_.sum() <= len(x):
-            moments, row, x, last, bracket = moments[open_], row[open_], x[open_], last[open_], bracket.of(open_)
+            moments, row, x, last, lower, upper = (one[open_] for one in (moments, row, x, last, lower, upper))
             open_ = np.ones(len(x), dtype=bool)
     return found
 
@@ -338,14 +322,6 @@ def _power_law_step(x: np.ndarray, s: np.ndarray, derivative: np.ndarray) -> np.
     -p = derivative x / s the root is x (s / x)^(1 / (1 + p)); as p >= 0, it lies between x and s.
     """
     return x * (s / x) ** (1 / (1 - derivative * x / s))
-
-
-def _remaining(distance: np.ndarray, ratio: np.ndarray) -> np.ndarray:
-    """Forecast |S - sigma| at the proposal: the step that led to x shrank it by `ratio`, and so will the next.
-
-    `distance`, at x, is a bound on the error of the proposal without any forecast; it is 50 times as large at most.
-    """
-    return distance * ratio
 
 
 _FLOOR = 0.305

@@ -24,6 +24,7 @@ _FIRST = re.compile(r"(\d{4})-(0[1-9]|1[0-2])-01")
 class OfColumn(Condition):
     """A condition on one column."""
 
+    holds: ClassVar[str] = ""
     column: str
 
     @property
@@ -31,7 +32,14 @@ class OfColumn(Condition):
         return (self.column,)
 
     def lacks(self, frame: Frame) -> str | None:
-        return frame.lacks(self.column)
+        return frame.lacks(self.column, self.holds)
+
+    def _between(self, frame: Frame, low: float | None, high: float | None) -> Mask:
+        numbers, _ = frame.numbers(self.column)
+        inside = np.isfinite(numbers)
+        if low is not None:
+            inside &= numbers >= low
+        return inside if high is None else inside & (numbers < high)
 
 
 @dataclass(frozen=True)
@@ -138,6 +146,7 @@ class Span(OfColumn):
     """
 
     kind: ClassVar[str] = "span"
+    holds: ClassVar[str] = "numbers"
     low: float | None
     high: float | None
     whole: bool = False
@@ -165,18 +174,8 @@ class Span(OfColumn):
     def _in_words(self, number: float) -> str:
         return f"{number:.0f}" if self.whole else written(number, False)
 
-    def lacks(self, frame: Frame) -> str | None:
-        if (lacking := frame.lacks(self.column)) is not None:
-            return lacking
-        numbers, dates = frame.numbers(self.column)
-        return f"column {self.column!r} of the rows holds no numbers" if numbers is None or dates else None
-
     def rows(self, frame: Frame) -> Mask:
-        numbers, _ = frame.numbers(self.column)
-        inside = np.isfinite(numbers)
-        if self.low is not None:
-            inside &= numbers >= self.low
-        return inside if self.high is None else inside & (numbers < self.high)
+        return self._between(frame, self.low, self.high)
 
 
 @dataclass(frozen=True)
@@ -198,6 +197,7 @@ class Period(OfColumn):
     """
 
     kind: ClassVar[str] = "period"
+    holds: ClassVar[str] = "dates"
     start: str | None
     stop: str | None
     last: str | None
@@ -217,15 +217,8 @@ class Period(OfColumn):
             return f"from {self.start} to before {self.stop}"
         return _months(self.start, self.stop) or f"between {self.start} and {self.last}"
 
-    def lacks(self, frame: Frame) -> str | None:
-        return frame.lacks_dates(self.column)
-
     def rows(self, frame: Frame) -> Mask:
-        numbers, _ = frame.numbers(self.column)
-        inside = np.isfinite(numbers)
-        if self.start is not None:
-            inside &= numbers >= seconds(self.start)
-        return inside if self.stop is None else inside & (numbers < seconds(self.stop))
+        return self._between(frame, *(None if end is None else seconds(end) for end in (self.start, self.stop)))
 
 
 def _month(day: str) -> str | None:
@@ -268,6 +261,7 @@ class Cycle(OfColumn):
     """
 
     kind: ClassVar[str] = "cycle"
+    holds: ClassVar[str] = "dates"
     part: Literal["hour", "weekday", "month"]
     first: int
     last: int
@@ -287,9 +281,6 @@ class Cycle(OfColumn):
         if (last - first) % many < 2:
             stretch = f"{before} {' or '.join(dict.fromkeys((names[first], names[last])))}"
         return Wording("", f"{self.column} {stretch}")
-
-    def lacks(self, frame: Frame) -> str | None:
-        return frame.lacks_dates(self.column)
 
     def rows(self, frame: Frame) -> Mask:
         many, values = PARTS[self.part], part_of(frame.numbers(self.column)[0], self.part)

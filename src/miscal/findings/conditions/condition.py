@@ -48,17 +48,13 @@ class Frame:
     clusters: InputClusters | None = None
     _codes: dict[int, np.ndarray] = field(default_factory=dict, init=False, repr=False)
 
-    def lacks(self, column: str) -> str | None:
-        """Say that a column is not there; None where it is."""
-        return None if column in self.columns else f"the rows have no column {column!r}"
-
-    def lacks_dates(self, column: str) -> str | None:
-        """Say that a column is not there, or holds something else than dates; None where it holds dates or is blank."""
-        if (lacking := self.lacks(column)) is not None:
-            return lacking
-        numbers, dates = self.numbers(column)
-        dated = numbers is not None and (dates or np.isnan(numbers).all())
-        return None if dated else f"column {column!r} of the rows holds no dates"
+    def lacks(self, column: str, holds: str = "") -> str | None:
+        """Say that a column is not there, or holds something else than "numbers" or "dates", which blanks may be."""
+        if column not in self.columns:
+            return f"the rows have no column {column!r}"
+        numbers, dates = self.numbers(column) if holds else (None, False)
+        fits = numbers is not None and (dates == (holds == "dates") or np.isnan(numbers).all())
+        return f"column {column!r} of the rows holds no {holds}" if holds and not fits else None
 
     def numbers(self, column: str) -> tuple[np.ndarray | None, bool]:
         """Return a column as numbers, and whether these are dates; None for text (:func:`numbers_of`)."""

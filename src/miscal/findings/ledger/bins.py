@@ -16,6 +16,7 @@ from scipy.stats import rankdata
 
 from miscal.findings.conditions.column_kinds import DAYS, MONTHS, PARTS, Cycle, Levels, Period, Span, Trend, part_of
 from miscal.findings.conditions.condition import Condition, numbers_of, texts_of, written
+from miscal.findings.ledger.membership import CodedColumns
 
 _MOVED = 0.0075
 """Share of the rows by which an end may move from its quantile to a round number: 0.3 of a bin of 2.5 %."""
@@ -26,8 +27,8 @@ _CLOCK = (_DAY, 3_600, 600, 60)
 """Seconds of a day, an hour, ten minutes and a minute."""
 
 
-Stretch = tuple[Condition, np.ndarray]
-"""A condition and its rows, bool (n,)."""
+Stretches = tuple[list[Condition], CodedColumns]
+"""Conditions and their rows, as columns."""
 _SECONDS = {"hour": 86_400, "weekday": 7 * 86_400, "month": 366 * 86_400}
 """How long a date's part takes to come round again."""
 _ROUNDS = 2
@@ -189,46 +190,42 @@ def stretches(
     column: str,
     values: np.ndarray,
     few: int,
-    count: np.ndarray | None = None,
     texts: tuple[list[str], np.ndarray] | None = None,
-) -> Iterator[Stretch]:
-    """Yield the stretches of two and more neighbouring values of a column, up to half of the rows.
+) -> Iterator[Stretches]:
+    """Yield the stretches of two and more neighbouring values of a column; of dates, of hours, days and months.
 
     `values`, (n,): text, numbers or dates. `few`: distinct numbers up to which stretches go from value to value; of
-    more, those alone that pass the end. `count`, (n,): how many rows each stands for. `texts`: what :func:`texts_of`
-    returns, where it is known.
+    more, those alone that pass the end. `texts`: what :func:`texts_of` returns, where it is known.
 
     Examples
     --------
     >>> day = np.array(["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"])
-    >>> [one.words for one, _ in stretches("day", day, 12)][-2:]
-    ['day = Sun or Mon', 'day from Sun to Tue']
+    >>> [[one.words for one in conditions][-1] for conditions, _ in stretches("day", day, 12)]
+    ['day = Sat or Sun', 'day from Sun to Tue']
     """
     numbers, date = numbers_of(values)
-    if date and numbers is not None:
-        yield from _of_dates(column, numbers)
-        return
-    count = np.ones(len(values)) if count is None else count
-    # the complement of a stretch of more than half of the rows is a candidate
-    every = _of_levels(column, *(texts or texts_of(values))) if numbers is None else _of_numbers(column, numbers, few)
-    yield from ((one, inside) for one, inside in every if 2 * count @ inside <= count.sum())
+    if numbers is None:
+        yield from _of_levels(column, *(texts or texts_of(values)))
+    else:
+        yield from _of_dates(column, numbers) if date else _of_numbers(column, numbers, few)
 
 
-def _of_dates(column: str, seconds: np.ndarray) -> Iterator[Stretch]:
+def _of_dates(column: str, seconds: np.ndarray) -> Iterator[Stretches]:
     known = seconds[np.isfinite(seconds)]
-    if len(known) == 0:
-        return
     for part, many in PARTS.items():
         values = part_of(seconds, part)
-        if np.ptp(known) < _ROUNDS * _SECONDS[part] or len(np.unique(values[values >= 0])) < _LEAST_LEVELS:
-            continue
-        for first in range(many):
-            for length in range(1, many // 2 + 1):
-                last = (first + length - 1) % many
-                yield Cycle(column, part, first, last), (values >= 0) & ((values - first) % many < length)
+        if len(np.unique(values[values >= 0])) >= _LEAST_LEVELS and np.ptp(known) >= _ROUNDS * _SECONDS[part]:
+            runs = [(first, length) for first in range(many) for length in range(1, many // 2 + 1)]
+            ends = ((first, (first + length - 1) % many) for first, length in runs)
+            yield [Cycle(column, part, *both) for both in ends], _of_runs(values, many, runs)
 
 
-def _of_numbers(column: str, numbers: np.ndarray, few: int) -> Iterator[Stretch]:
+def _of_runs(places: np.ndarray, many: int, runs: Sequence[tuple[int, int]]) -> CodedColumns:
+    """Hold runs of so many places each from the first on, which may pass the end; rows at the place -1 are in none."""
+    return CodedColumns.unions(places, many, [(first + np.arange(length)) % many for first, length in runs])
+
+
+def _of_numbers(column: str, numbers: np.ndarray, few: int) -> Iterator[Stretches]:
     known = np.isfinite(numbers)
     distinct = np.unique(numbers[known])
     if len(distinct) < _LEAST_LEVELS:
@@ -236,12 +233,10 @@ def _of_numbers(column: str, numbers: np.ndarray, few: int) -> Iterator[Stretch]
     whole = bool(np.all(distinct == np.floor(distinct)))
     places = np.where(known, np.searchsorted(distinct, np.where(known, numbers, 0.0)), -1)
     if len(distinct) <= few:
-        for first, length in _runs(len(distinct)):
-            low = None if first == 0 else float(distinct[first])
-            high = None if first + length == len(distinct) else float(distinct[first + length])
-            if whole and high is not None:
-                high = float(distinct[first + length - 1]) + 1
-            yield Span(column, low, high, whole), (places >= first) & (places < first + length)
+        ends = [*(distinct[:-1] + 1 if whole else distinct[1:]).tolist(), None]
+        starts, runs = [None, *distinct[1:].tolist()], _runs(len(distinct))
+        spans = [Span(column, starts[first], ends[first + length - 1], whole) for first, length in runs]
+        yield spans, _of_runs(places, len(distinct), runs)
     if whole and any(
         name.search(column) and any(low <= distinct[0] and distinct[-1] <= high for low, high in ranges)
         for name, ranges in _ROUND_NUMBERS
@@ -249,30 +244,29 @@ def _of_numbers(column: str, numbers: np.ndarray, few: int) -> Iterator[Stretch]
         yield from _passing_the_end(column, [written(value, False) for value in distinct], places)
 
 
-def _of_levels(column: str, distinct: list[str], codes: np.ndarray) -> Iterator[Stretch]:
+def _of_levels(column: str, distinct: list[str], codes: np.ndarray) -> Iterator[Stretches]:
     levels, rounds = order_levels(distinct)
     if len(levels) < _LEAST_LEVELS:
         return
     place = {level: place for place, level in enumerate(levels)}
     # of a missing value the last one
-    places = np.array([*(place[one] for one in distinct), -1])[codes]
-    for first, length in _runs(len(levels)):
-        inside = (places >= first) & (places < first + length)
-        yield Levels(column, tuple(levels[first : first + length])), inside
+    places, runs = np.array([*(place[one] for one in distinct), -1])[codes], _runs(len(levels))
+    named = [Levels(column, tuple(levels[first : first + length])) for first, length in runs]
+    yield named, _of_runs(places, len(levels), runs)
     if rounds:
         yield from _passing_the_end(column, levels, places)
 
 
-def _passing_the_end(column: str, levels: Sequence[str], places: np.ndarray) -> Iterator[Stretch]:
+def _passing_the_end(column: str, levels: Sequence[str], places: np.ndarray) -> Iterator[Stretches]:
     many = len(levels)
-    for first in range(1, many):
-        for length in range(many - first + 1, many // 2 + 1):
-            chosen = tuple(levels[(first + at) % many] for at in range(length))
-            yield Levels(column, chosen), (places >= 0) & ((places - first) % many < length)
+    runs = [(first, length) for first in range(1, many) for length in range(many - first + 1, many // 2 + 1)]
+    if runs:
+        chosen = [tuple(levels[(first + at) % many] for at in range(length)) for first, length in runs]
+        yield [Levels(column, one) for one in chosen], _of_runs(places, many, runs)
 
 
-def _runs(many: int) -> Iterator[tuple[int, int]]:
-    return ((first, length) for first in range(many) for length in range(2, many - first + 1))
+def _runs(many: int) -> list[tuple[int, int]]:
+    return [(first, length) for first in range(many) for length in range(2, many - first + 1)]
 
 
 def order_levels(levels: Sequence[str]) -> tuple[list[str], bool]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,50 +28,30 @@ class Split(NamedTuple):
     lower: np.ndarray | None = None
 
 
-class Table(Protocol):
-    """Candidates, and rows or cells that they are tested by.
+class Table:
+    """Candidates, and the rows that they are tested by: one by one, in one block.
 
     `groups`: all candidates, block by block. `pairs`: pairs of values that were looked at, if more than there are among
     these. `parts`: rows of each block with its own groups. `joined`: whether what several groups have in common is
     known without asking.
     """
 
-    groups: Groups
-    pairs: int
-    parts: Sequence[tuple[LabelledRows, Groups]]
-    joined: bool
-
-    def own(self, group: int) -> tuple[LabelledRows, np.ndarray]:
-        """Return the rows of the block of a group, by its place among all, and which of them are in it."""
-        ...
-
-    def beside(self, group: int) -> Sequence[tuple[LabelledRows, Groups, Split]]:
-        """Return every block with the rows of one group, by its place among all, told from others; not its outcomes."""
-        ...
-
-    def together(self, groups: Sequence[int]) -> tuple[LabelledRows, list[Split]]:
-        """Return rows of which the membership of all of these groups is known."""
-        ...
-
-
-class RowTable:
-    """Rows one by one: one block."""
-
     joined, pairs = True, 0
 
     def __init__(self, rows: LabelledRows, groups: Groups) -> None:
-        self.groups, self.parts = groups, ((rows, groups),)
+        self.groups: Groups = groups
+        self.parts: Sequence[tuple[LabelledRows, Groups]] = ((rows, groups),)
 
     def own(self, group: int) -> tuple[LabelledRows, np.ndarray]:
-        """Return the rows, and which are in a group."""
+        """Return the rows of the block of a group, by its place among all, and which of them are in it."""
         return self.parts[0][0], self.groups.rows(group)
 
     def beside(self, group: int) -> Sequence[tuple[LabelledRows, Groups, Split]]:
-        """Return the rows, and the group among them."""
+        """Return every block with the rows of one group, by its place among all, told from others; not its outcomes."""
         return ((*self.parts[0], split_of(self.groups, group)),)
 
     def together(self, groups: Sequence[int]) -> tuple[LabelledRows, list[Split]]:
-        """Return the rows, and the groups among them."""
+        """Return rows of which the membership of all of these groups is known."""
         return self.parts[0][0], [split_of(self.groups, group) for group in groups]
 
 
@@ -123,14 +103,9 @@ class UnitDesign(SurveyDesign):
 
     def effects(self, known: np.ndarray, n: int) -> np.ndarray:
         """Return those of the groups, of which `known` is the variance if rows were independent; of n rows in all."""
-        columns, number, scale = self.columns, self.unit, n / self.mass.sum()
-        each = np.ones(int(number.max()) + 1)
-        base = np.where(known > 0, known, 1.0)
-        variance, spread, seen = self.variance * scale**2, self.spread * scale, self.residual * scale
-        parts = columns.products(number, variance, variance, each, squared=True)
-        groups = base**2 / np.maximum(parts, np.finfo(float).tiny)
-        together, seen = (columns.products(number, one, one, each) for one in (spread, seen))
-        return np.where(known > 0, self._effect(base, together, seen, base, groups), 1.0)
+        scale = n / self.mass.sum()
+        sums = self.variance * scale**2, self.spread * scale, self.residual * scale
+        return self.effects_of(self.columns, self.unit, known, *sums)
 
 
 def value_cells(groups: Groups) -> list[int]:

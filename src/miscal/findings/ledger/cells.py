@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
-from scipy.sparse import csc_array
 from scipy.special import ndtri
 
 from miscal.base.progress import with_progress
@@ -24,10 +23,9 @@ from miscal.findings.conditions.column_kinds import Missing, Trend, Value
 from miscal.findings.conditions.condition import Condition, written
 from miscal.findings.conditions.other_kinds import Both
 from miscal.findings.ledger.bins import Bins, TrendRows, stretches
-from miscal.findings.ledger.blocks import Split, UnitDesign
-from miscal.findings.ledger.coded import CodedColumns
-from miscal.findings.ledger.groups import INTERVAL, PAIR, VALUE, ColumnGroups, FoundGroups, Groups
-from miscal.findings.ledger.membership import SideBySide
+from miscal.findings.ledger.blocks import Split, Table, UnitDesign
+from miscal.findings.ledger.groups import PAIR, ColumnGroups, FoundGroups, Groups
+from miscal.findings.ledger.membership import CodedColumns, SideBySide
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 
 Ask = Callable[[Question], pl.DataFrame]
@@ -62,7 +60,6 @@ class _Block:
     coarser: int
     keys: np.ndarray
     groups: Groups
-    matrix: csc_array
 
     def places(self, codes: np.ndarray) -> np.ndarray:
         """Return the place of each row's cell among the keys."""
@@ -76,18 +73,12 @@ class _Block:
     def expanded(self, codes: np.ndarray) -> Groups:
         """Return the groups among rows with cells (n, columns)."""
         at, groups = self.places(codes), self.groups
-        ends = sorted({0, len(groups), *groups.trends, *(place + 1 for place in groups.trends)})
-        spans = [(ends[0], ends[-1])]
-        if groups.trends:  # they stand side by side, in a block of their own
-            first, last = min(groups.trends), max(groups.trends) + 1
-            spans = [(0, first), (first, last), (last, len(groups))]
-        blocks = tuple(CodedColumns((at,), self.matrix[:, a:b]) for a, b in spans if b > a)
         trends = {k: TrendRows(t.condition, t.upper[at], t.lower[at], t.score[at]) for k, t in groups.trends.items()}
         columns = tuple(replace(one, codes=one.codes[at]) for one in groups.columns)
-        return replace(groups, member=SideBySide(len(at), blocks), trends=trends, columns=columns)
+        return replace(groups, member=groups.member.chosen(at), trends=trends, columns=columns)
 
 
-class CellTable:
+class CellTable(Table):
     """Candidates of columns that are counted where they lie.
 
     Of pairs of columns it is first counted, over all strata, how much their cells differ. Those that no finding can
@@ -141,7 +132,7 @@ class CellTable:
         count = np.bincount(at.ravel(), rows.counts)
         groups = _groups(cuts, keys, count, self.settings, able)
         if len(groups) or groups.columns:
-            block = _Block(cuts, coarser, keys, groups, groups.member.sparse(range(len(groups))))
+            block = _Block(cuts, coarser, keys, groups)
             self.blocks.append(block)
             if self.units:
                 rows = in_units(rows, self.ask(Question(cuts, (), coarser, units=True)), block, at.ravel())
@@ -326,26 +317,23 @@ def _groups(
     found = FoundGroups(len(keys), settings, count)
     parts = [_part(cut, keys[:, j], wide(cut) if len(cuts) == 1 else cut) for j, cut in enumerate(cuts)]
     if able is not None:
-        for cell in np.flatnonzero(able[tuple(keys.T + 1)]).tolist():
-            inside = np.arange(len(keys)) == cell
-            found.add(Both(tuple(part.cells[part.codes[cell]] for part in parts)), PAIR, inside)
+        cells = np.flatnonzero(able[tuple(keys.T + 1)])
+        named = [Both(tuple(part.cells[part.codes[cell]] for part in parts)) for cell in cells]
+        found.add(PAIR, named, CodedColumns.of(len(keys), list(cells[:, None])))
         return found.groups()
     [cut], [part], codes = cuts, parts, keys[:, 0]
     found.columns = [part]
+    found.add_values(part)
     if cut.values:
-        found.add_cells(part, VALUE)
         if not cut.pooled:
             values = np.array([*cut.values, np.nan if cut.kind == NUMBER else None], object)[codes]
             values = values.astype(np.float64) if cut.kind == NUMBER else values
-            found.add_all(INTERVAL, stretches(cut.column, values, settings.few_values, count))
+            found.add_stretches(stretches(cut.column, values, settings.few_values))
         return found.groups()
-    missing = codes == cut.count
-    found.add(part.cells[-1], VALUE, missing)
-    bins = Bins(cut.column, np.array(cut.edges), np.where(missing, -1, codes), cut.kind == DATE, cut.whole)
+    known = np.where(codes == cut.count, -1, codes)
+    bins = Bins(cut.column, np.array(cut.edges), known, cut.kind == DATE, cut.whole)
     found.add_intervals(bins)
-    if (trend := _trend(bins, count)) is not None:
-        found.close_lists()
-        found.add_trend(trend)
+    found.add_trends([_trend(bins, count)])
     return found.groups()
 
 

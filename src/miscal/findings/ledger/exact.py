@@ -16,7 +16,7 @@ from scipy.stats import hypergeom
 
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.evidence.conditional import centred, round_numbers
-from miscal.findings.ledger.membership import Columns
+from miscal.findings.ledger.membership import SideBySide
 
 _RAREST = 1e-3
 _MOST_PATTERNS = 60
@@ -78,16 +78,16 @@ class Strata:
         """Subtract from each number of a column the weighted mean of its stratum, (n,)."""
         return centred(column, self.stratum, self.mass)
 
-    def sums(self, columns: Columns, residual: np.ndarray) -> np.ndarray:
+    def sums(self, columns: SideBySide, residual: np.ndarray) -> np.ndarray:
         """Return the sum of each column, (m,)."""
         return columns.sums(self.factors(residual))
 
-    def covariances(self, columns: Columns, column: np.ndarray) -> np.ndarray:
+    def covariances(self, columns: SideBySide, column: np.ndarray) -> np.ndarray:
         """Return the covariances of the sums of all columns with that of one, (m,)."""
         part = self.scatter * self.squared * self.centred(column)
         return columns.sums(part - self.mass * (np.bincount(self.stratum, part, self.many) / self.total)[self.stratum])
 
-    def variances(self, columns: Columns) -> np.ndarray:
+    def variances(self, columns: SideBySide) -> np.ndarray:
         """Return the variance of the sum of each column, (m,).
 
         With B the weighted sum of a column in a stratum, P and Q the sums of w^2 b and w^2 b^2, and U and V those of w

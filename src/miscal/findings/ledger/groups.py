@@ -14,13 +14,12 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from miscal.base.number_wording import percent
-from miscal.findings.conditions.column_kinds import Missing, Value
+from miscal.findings.conditions.column_kinds import Cycle, Missing, Value
 from miscal.findings.conditions.condition import Condition, numbers_of, texts_of, written
 from miscal.findings.conditions.other_kinds import Both, NoneOf, Term
-from miscal.findings.ledger.bins import Bins, TrendRows, bins_of, spans, stretches, trend_of
+from miscal.findings.ledger.bins import Bins, Stretches, TrendRows, bins_of, spans, stretches, trend_of
 from miscal.findings.ledger.clusters import ClusterRows
-from miscal.findings.ledger.coded import BinRanges, CodedColumns
-from miscal.findings.ledger.membership import Columns, RowLists, SideBySide
+from miscal.findings.ledger.membership import CodedColumns, SideBySide
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 
 VALUE, TREND, INTERVAL, PAIR, THRESHOLDS, TERM, CLUSTER = range(7)
@@ -74,9 +73,8 @@ class Groups:
         """What each row adds to the test of each group: 1 if it is in the group, or its score in a trend."""
         if not self.trends:
             return self.member
-        rows = [np.flatnonzero(one.score) for one in self.trends.values()]
-        scores = [one.score[at] for one, at in zip(self.trends.values(), rows, strict=True)]
-        return self.member.replaced(min(self.trends), RowLists.of(self.member.n, rows, scores))
+        scores = csc_array(np.column_stack([one.score for one in self.trends.values()]))
+        return self.member.replaced(min(self.trends), CodedColumns(self.member.n, scores))
 
     @cached_property
     def axes(self) -> np.ndarray:
@@ -108,6 +106,10 @@ class ColumnGroups:
     def rows(self, cell: int) -> np.ndarray:
         """Mask of the rows of a cell, bool (n,)."""
         return self.codes == cell
+
+    def held(self, cells: Sequence[int]) -> CodedColumns:
+        """Return the rows of some cells, as columns."""
+        return CodedColumns.unions(self.codes, len(self.cells), [np.array([cell]) for cell in cells])
 
 
 def column_groups(columns: Mapping[str, np.ndarray]) -> tuple[ColumnGroups, ...]:
@@ -153,18 +155,17 @@ def named_groups(
         if part is None:
             continue
         cells.append(part)
-        if wide is None:
-            found.add_cells(part, VALUE)
-        else:
+        if wide is not None:
             bins[name] = wide
-            found.add(part.cells[-1], VALUE, part.rows(len(part.cells) - 1))
+        found.add_values(part)
     for part in cells:
         if part.column in bins:
             found.add_intervals(bins[part.column])
         texts = [one.value for one in part.cells if isinstance(one, Value)], part.codes
-        found.add_all(INTERVAL, stretches(part.column, columns[part.column], settings.few_values, texts=texts))
+        found.add_stretches(stretches(part.column, columns[part.column], settings.few_values, texts=texts))
     found.columns = cells
-    found.add_trends(columns)
+    numbers = ((name, *numbers_of(values)) for name, values in columns.items())
+    found.add_trends(trend_of(name, known, date) for name, known, date in numbers if known is not None)
     numbers = {name: numbers_of(columns[name])[0] for name, wide in bins.items() if not wide.date}
     found.add_pairs(cells, [bins_of(name, values, _QUARTERS, date=False) for name, values in numbers.items()])
     if text is not None:
@@ -185,25 +186,34 @@ class FoundGroups:
         self.also: list[list[Condition]] = []
         self.conditions: list[Condition] = []
         self.kinds: list[int] = []
-        self.blocks: list[Columns] = []
-        self.lists: list[np.ndarray] = []  # rows of the groups after these blocks
+        self.blocks: list[CodedColumns] = []
         self.columns: list[ColumnGroups] = []
         self.trends: dict[int, TrendRows] = {}
         self.not_crossed = ""
 
-    def add(self, condition: Condition, kind: int, inside: np.ndarray) -> None:
-        """Take a group in, or the other rows where these are fewer."""
-        if 2 * self.count @ inside > self.every:  # it and the other rows are one question: the fewer are the exception
-            condition, inside = NoneOf((condition,)), ~inside
-        rows = np.flatnonzero(inside).astype(np.int32)
-        if self._is_new(condition, kind, round(self.count[rows].sum()), self.random[rows].sum()):
-            self.lists.append(rows)
+    def add(
+        self, kind: int, conditions: Sequence[Condition], own: CodedColumns, *, most: float = 0.5, others: bool = True
+    ) -> None:
+        """Take groups in; in place of one of more than `most` of the rows, its other rows, or nothing."""
+        sizes, keys = (own.sums(values) for values in (self.count, self.random))
+        large = sizes > most * self.every
+        new = [k for k in np.flatnonzero(~large) if self._is_new(conditions[k], kind, sizes[k], keys[k])]
+        self._hold(replace(own, matrix=own.matrix[:, new]))
+        # it and the other rows are one question: the fewer are the exception
+        for k in np.flatnonzero(large & others):
+            rest, key = self.every - sizes[k], self.random.sum() - keys[k]
+            if self._is_new(NoneOf((conditions[k],)), kind, rest, key):
+                self._hold(replace(own, matrix=csc_array(1 - own.matrix[:, [k]].toarray())))
 
-    def _is_new(self, condition: Condition, kind: int, size: int, key: float) -> bool:
+    def _hold(self, own: CodedColumns) -> None:
+        if len(own):
+            self.blocks.append(own)
+
+    def _is_new(self, condition: Condition, kind: int, size: float, key: float) -> bool:
         """Take a group in, unless it is too small or large, or there is one of the same rows: that has two names."""
         if min(size, self.every - size) < self.settings.min_rows:
             return False
-        same = size, int(key)
+        same = round(size), int(key)
         if (place := self.places.get(same)) is not None:
             if kind < self.kinds[place]:
                 # the better name comes first, in whatever order columns stand
@@ -219,65 +229,51 @@ class FoundGroups:
         self.conditions.append(condition)
         self.kinds.append(kind)
 
-    def close_lists(self) -> None:
-        """Let what follows stand in a block of its own."""
-        if self.lists:
-            self.blocks.append(RowLists.of(self.n, self.lists))
-            self.lists = []
-
-    def add_cells(self, part: ColumnGroups, kind: int) -> None:
-        """Add the cells of a column."""
+    def add_values(self, part: ColumnGroups) -> None:
+        """Add the values of a column; of one that is cut into bins, the rows without one."""
         sizes = np.bincount(part.codes + 1, self.count, len(part.cells) + 1)[1:]
         filled = np.flatnonzero(sizes).tolist()
-        if len(filled) == 2 and sizes.sum() == self.every:
+        if not part.by_value:
+            filled = [len(part.cells) - 1]
+        elif len(filled) == 2 and sizes.sum() == self.every:
             # two values are one question: the rarer names the answer, of equals the second (1 of 0 and 1)
             filled = [min(reversed(filled), key=lambda cell: sizes[cell])]
-        for cell in filled:
-            if sizes[cell] >= self.settings.min_rows:
-                self.add(part.cells[cell], kind, part.rows(cell))
+        filled = [cell for cell in filled if sizes[cell] >= self.settings.min_rows]
+        self.add(VALUE, [part.cells[cell] for cell in filled], part.held(filled))
 
     def add_intervals(self, bins: Bins) -> None:
-        """Add ranges of bins; how many rows each has, and their random numbers, add up over the bins."""
-        self.close_lists()
-        ends, places = (np.cumsum(np.bincount(bins.codes + 1, w, bins.count + 1)) for w in (self.count, None))
+        """Add ranges of bins."""
+        ends = np.cumsum(np.bincount(bins.codes + 1, self.count, bins.count + 1))
         every = list(spans(bins.count, self.settings.narrow_interval, self.settings.widest_interval))
-        widest = (
-            self.settings.widest_interval + 1 / self.settings.bins
-        ) * self.every  # ends were moved to round numbers
-        wide = {span for span in every if ends[span[1] + 1] - ends[span[0]] > widest}
+        # ends were moved to round numbers
+        widest = self.settings.widest_interval + 1 / self.settings.bins
+        wide = {span for span in every if ends[span[1] + 1] - ends[span[0]] > widest * self.every}
         # equal numbers may fill a bin with most of the rows: what lies beside it is the exception
         beside = {span for i, j in wide for span in ((0, i - 1), (j + 1, bins.count - 1)) if span[0] <= span[1]}
-        low, high = np.array(sorted(({*every} | beside) - wide), dtype=int).reshape(-1, 2).T
-        numbers = np.r_[0, np.cumsum(self.random[np.argsort(bins.codes, kind="stable")])][places]
-        sizes, keys = ends[high + 1] - ends[low], numbers[high + 1] - numbers[low]
-        ranges = zip(low.tolist(), high.tolist(), sizes.tolist(), keys, strict=True)
-        new = [self._is_new(bins.condition(i, j), INTERVAL, size, key) for i, j, size, key in ranges]
-        if any(new):
-            self.blocks.append(BinRanges(bins.codes, low[new], high[new]))
+        kept = sorted(({*every} | beside) - wide)
+        own = CodedColumns.unions(bins.codes, bins.count, [np.arange(i, j + 1) for i, j in kept])
+        self.add(INTERVAL, [bins.condition(i, j) for i, j in kept], own, most=1.0)
 
-    def add_trends(self, columns: Mapping[str, np.ndarray]) -> None:
-        """Add the trends in one go, so that they lie side by side; an interval may have the same rows as their end."""
-        self.close_lists()
-        for name, values in columns.items():
-            numbers, date = numbers_of(values)
-            trend = None if numbers is None else trend_of(name, numbers, date)
-            if trend is not None:
-                self.add_trend(trend)
-        self.close_lists()
+    def add_stretches(self, every: Iterable[Stretches]) -> None:
+        """Add stretches of neighbouring values; the complement of one that is no part of a date is one, too."""
+        for conditions, own in every:
+            self.add(INTERVAL, conditions, own, others=isinstance(conditions[0], Cycle))
 
-    def add_trend(self, trend: TrendRows) -> None:
-        """Add a trend whose ends have rows enough."""
-        if min(self.count @ trend.upper, self.count @ trend.lower) >= self.settings.min_rows:
-            self.trends[len(self.conditions)] = trend
-            self._append(trend.condition, TREND)
-            self.lists.append(np.flatnonzero(trend.upper).astype(np.int32))
+    def add_trends(self, trends: Iterable[TrendRows | None]) -> None:
+        """Add trends whose ends have rows enough, side by side; an interval may have the same rows as their end."""
+        upper = []
+        for trend in trends:
+            if trend and min(self.count @ trend.upper, self.count @ trend.lower) >= self.settings.min_rows:
+                self.trends[len(self.conditions)] = trend
+                self._append(trend.condition, TREND)
+                upper.append(np.flatnonzero(trend.upper).astype(np.int32))
+        self._hold(CodedColumns.of(self.n, upper))
 
     def add_pairs(self, parts: Sequence[ColumnGroups], quarters: Sequence[Bins] = ()) -> None:
         """Add the pairs of cells of two columns that share rows enough, and what is beyond a quarter of two numbers.
 
         Time goes with the rows, for each two columns: what is beyond the limit is told, and what is in small cells.
         """
-        self.close_lists()
         settings, least = self.settings, max(self.settings.min_rows, self.settings.pair_rows)
         # stable: columns of values before those of bins, and of each kind those named first
         parts = sorted(parts, key=lambda part: not part.by_value)
@@ -303,43 +299,22 @@ class FoundGroups:
         if cells > max(self.n, 1 << 16):
             place, at = np.unique(one.codes.astype(np.int64) * width + two.codes, return_inverse=True)
             codes, cells = (at.astype(np.int32),), len(place)
-        own = CodedColumns(codes, csc_array((cells, 0)), width)
-        counts, keys = own.by_cell(self.count), own.by_cell(self.random)
+        counts = CodedColumns(self.n, csc_array((cells, 0)), codes, width).by_cell(self.count)
         i, j = np.divmod(place, width)
         able = np.flatnonzero((counts >= least) & (i < len(one.cells)) & (j < len(two.cells)))
-        new, large = [], []
-        for cell, size, key in zip(able.tolist(), counts[able].tolist(), keys[able].tolist(), strict=True):
-            condition = Both((one.cells[i[cell]], two.cells[j[cell]]))
-            if 2 * size > self.every:
-                large.append((condition, own.at == cell))
-            elif self._is_new(condition, PAIR, round(size), key):
-                new.append(cell)
-        self._add_coded(own, csc_array((np.ones(len(new)), new, np.arange(len(new) + 1)), shape=(cells, len(new))))
-        self.add_all(PAIR, large)
-        self.close_lists()
+        conditions = [Both((one.cells[i[cell]], two.cells[j[cell]])) for cell in able]
+        pairs = CodedColumns.of(cells, list(able[:, None])).matrix
+        self.add(PAIR, conditions, CodedColumns(self.n, pairs, codes, width))
         return float(counts[able].sum())
 
     def _add_quadrants(self, one: Bins, two: Bins) -> None:
         """Add the rows that are beyond an end of a quarter of one number and beyond one of another."""
         codes = tuple(np.where(bins.codes < 0, bins.count, bins.codes).astype(np.int32) for bins in (one, two))
-        own = CodedColumns(codes, csc_array(((one.count + 1) * (two.count + 1), 0)), two.count + 1)
-        counts, keys, new = own.by_cell(self.count), own.by_cell(self.random), []
-        for (left, some), (right, others) in product(_sides(one), _sides(two)):
-            condition, inside = Both((left, right)), np.outer(some, others).ravel().astype(np.float64)
-            if 2 * inside @ counts > self.every:
-                condition, inside = NoneOf((condition,)), 1 - inside
-            if self._is_new(condition, THRESHOLDS, round(inside @ counts), inside @ keys):
-                new.append(inside)
-        self._add_coded(own, csc_array(np.array(new).reshape(-1, own.matrix.shape[0]).T))
-
-    def _add_coded(self, own: CodedColumns, matrix: csc_array) -> None:
-        if matrix.shape[1]:
-            self.blocks.append(replace(own, matrix=matrix))
-
-    def add_all(self, kind: int, groups: Iterable[tuple[Condition, np.ndarray]]) -> None:
-        """Add groups of one kind."""
-        for condition, rows in groups:
-            self.add(condition, kind, rows)
+        sides = list(product(_sides(one), _sides(two)))
+        inside = np.array([np.outer(some, others).ravel() for (_, some), (_, others) in sides], np.float64)
+        if len(sides):
+            conditions = [Both((left, right)) for (left, _), (right, _) in sides]
+            self.add(THRESHOLDS, conditions, CodedColumns(self.n, csc_array(inside.T), codes, two.count + 1))
 
     def add_terms(self, text: Sequence[str]) -> None:
         """Add the common terms of texts."""
@@ -355,12 +330,10 @@ class FoundGroups:
             member = csc_array(counter.fit_transform(text).astype(np.float64))
         except ValueError:  # no term is common enough
             return
-        for place, term in enumerate(counter.get_feature_names_out()):
-            self.add(Term(str(term)), TERM, member[:, [place]].toarray()[:, 0] > 0)
+        self.add(TERM, [Term(str(term)) for term in counter.get_feature_names_out()], CodedColumns(self.n, member))
 
     def groups(self) -> Groups:
         """Return what was gathered."""
-        self.close_lists()
         return Groups(
             tuple(self.conditions),
             tuple(map(tuple, self.also)),
@@ -393,7 +366,7 @@ def with_clusters(groups: Groups, clusters: Sequence[ClusterRows]) -> Groups:
         conditions=(*groups.conditions, *(one.condition for one in clusters)),
         also=(*groups.also, *((),) * many),
         kinds=np.r_[groups.kinds, np.full(many, CLUSTER)],
-        member=SideBySide(n, (*groups.member.blocks, RowLists.of(n, rows))),
+        member=groups.member.beside(CodedColumns.of(n, rows)),
         typical={place: one.typical for place, one in enumerate(clusters, start=len(groups))},
     )
 

@@ -14,11 +14,11 @@ from miscal.calibration.survey_design import average
 from miscal.findings.conditions.condition import Stored
 from miscal.findings.conditions.other_kinds import Mixed
 from miscal.findings.input_clusters import InputClusters
-from miscal.findings.ledger.blocks import RowTable, Table
+from miscal.findings.ledger.blocks import Table
 from miscal.findings.ledger.describe import describe, made_of
 from miscal.findings.ledger.exact import cut_into_strata
 from miscal.findings.ledger.groups import CLUSTER, TERM, VALUE, Groups
-from miscal.findings.ledger.scan import scan_table
+from miscal.findings.ledger.scan import scan
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.sizes import TestedGroup, allowing_for_choice, fate_of, hidden_size, left_by, residual_size
 from miscal.findings.ledger.values import ColumnValue, column_values
@@ -166,23 +166,11 @@ class Ledger:
     most_off: Finding | None = None
 
 
-def find(
-    rows: LabelledRows,
-    groups: Groups,
-    *,
-    corrected: LabelledRows | None = None,
-    seed: int = 0,
-    error: float = 1.0,
-    settings: LedgerSettings = LEDGER_DEFAULTS,
-) -> Ledger:
-    """Write the ledger of findings, and of the values that these account for.
+def find(rows: LabelledRows, groups: Groups, **asked: Any) -> Ledger:
+    """Write the ledger of findings, and of the values that these account for, of rows one by one.
 
-    `rows`: with `row`; nothing that is asked of them was learned from their outcomes. `groups`: of the
-    same rows, fixed before any outcome was seen. `corrected`: the same rows after a correction that has not seen their
-    outcomes: `confidence` is the corrected one, and `expected` is E[y | corrected confidence]. By default nothing is
-    said of what a correction leaves. `seed`: of the order of rows of equal confidence. `error`: share of the
-    family-wise error that this ledger may spend, in (0, 1], where it is one of several of a run. Adjusted p-values are
-    with regard to all of them.
+    `rows`: with `row`; nothing that is asked of them was learned from their outcomes. `groups`: of the same rows, fixed
+    before any outcome was seen. `**asked`: of :func:`ledger_of`.
 
     Examples
     --------
@@ -196,7 +184,7 @@ def find(
     >>> law.description, law.n, law.sign, law.odds_ratio < 0.3
     ('kind = law', 200, 'over', True)
     """
-    return ledger_of(RowTable(rows, groups), corrected=corrected, seed=seed, error=error, settings=settings)
+    return ledger_of(Table(rows, groups), **asked)
 
 
 def ledger_of(
@@ -207,9 +195,15 @@ def ledger_of(
     error: float = 1.0,
     settings: LedgerSettings = LEDGER_DEFAULTS,
 ) -> Ledger:
-    """Write the ledger of rows, or of cells of them; the others are as of :func:`find`, and `members` of one block."""
+    """Write the ledger of rows, or of cells of them, whose `members` are of one block.
+
+    `corrected`: the same rows after a correction that has not seen their outcomes: `confidence` is the corrected one,
+    and `expected` is E[y | corrected confidence]. By default nothing is said of what a correction leaves. `seed`: of
+    the order of rows of equal confidence. `error`: share of the family-wise error that this ledger may spend, in
+    (0, 1], where it is one of several of a run. Adjusted p-values are with regard to all of them.
+    """
     groups = table.groups
-    scanned = scan_table(table, seed=seed, error=error, settings=settings)
+    scanned = scan(table, seed=seed, error=error, settings=settings)
     rows, telling = table.parts[0][0], _TellingRows(table.parts[0][0], settings.examples)
     stratum = rows.stratum
     if stratum is None:

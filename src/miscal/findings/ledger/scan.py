@@ -41,13 +41,12 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from miscal.base.document import Measure
-from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import average, deflated
 from miscal.findings.conditions.other_kinds import Alike
-from miscal.findings.ledger.blocks import Candidates, RowTable, Table, value_cells
+from miscal.findings.ledger.blocks import Candidates, Table, value_cells
 from miscal.findings.ledger.describe import describe
 from miscal.findings.ledger.exact import Strata, crossed, cut_into_strata, exact_p_value, strata_within
-from miscal.findings.ledger.groups import CLUSTER, INTERVAL, TERM, THRESHOLDS, VALUE, Groups, error_shares
+from miscal.findings.ledger.groups import CLUSTER, INTERVAL, TERM, THRESHOLDS, VALUE, error_shares
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.sizes import (
     UNDEFINED,
@@ -70,17 +69,10 @@ _WIDE = 50
 """Rows of a stratum that tells which share of the rows of a confidence a group is. Not tuned."""
 
 
-def scan(
-    rows: LabelledRows,
-    groups: Groups,
-    *,
-    seed: int = 0,
-    error: float = 1.0,
-    settings: LedgerSettings = LEDGER_DEFAULTS,
-) -> Scanned:
+def scan(table: Table, *, seed: int = 0, error: float = 1.0, settings: LedgerSettings = LEDGER_DEFAULTS) -> Scanned:
     """Choose groups one after the other, as long as one is beyond the cut; then list the values that are so alone.
 
-    `groups` are fixed before any outcome is seen; `error` is the share of the family-wise error that may be spent.
+    The groups are fixed before any outcome is seen; `error` is the share of the family-wise error that may be spent.
 
     Examples
     --------
@@ -90,15 +82,10 @@ def scan(
     >>> y = (rng.random(600) < np.where(kind == "law", 0.3, 0.7)).astype(float)
     >>> half = np.full(600, 0.5)
     >>> groups = named_groups({"kind": kind})
-    >>> found = scan(LabelledRows(y, half, half), groups)
+    >>> found = scan(Table(LabelledRows(y, half, half), groups))
     >>> [groups.descriptions[one.group] for one in found.chosen]
     ['kind = law']
     """
-    return scan_table(RowTable(rows, groups), seed=seed, error=error, settings=settings)
-
-
-def scan_table(table: Table, *, seed: int, error: float, settings: LedgerSettings) -> Scanned:
-    """Scan the groups of rows, or of cells."""
     if len(table.groups) == 0:
         return Scanned()
     found = _Scan(table, seed, settings, error)

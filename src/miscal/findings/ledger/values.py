@@ -112,10 +112,10 @@ def column_values(
     --------
     >>> from miscal.findings.ledger.groups import named_groups
     >>> from miscal.findings.ledger.settings import LEDGER_DEFAULTS
-    >>> from miscal.findings.ledger.blocks import RowTable
+    >>> from miscal.findings.ledger.blocks import Table
     >>> y, half = np.repeat([1.0, 0.0, 1.0], [30, 30, 3]), np.full(63, 0.5)
     >>> groups = named_groups({"kind": np.repeat(["art", "law", "sums"], [30, 30, 3])})
-    >>> found = column_values(RowTable(LabelledRows(y, half, half), groups), None, Scanned(), LEDGER_DEFAULTS)
+    >>> found = column_values(Table(LabelledRows(y, half, half), groups), None, Scanned(), LEDGER_DEFAULTS)
     >>> [(one.value, one.n, one.hidden.value, one.mark) for one in found[1:]]
     [('art', 30, 0.5, 'not distinguishable'), ('sums', 3, 0.5, 'too few rows')]
     """

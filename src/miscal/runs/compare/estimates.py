@@ -23,7 +23,7 @@ from miscal.evidence.conditional import centred, outcome_given_confidence
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.conditions.condition import Condition
 from miscal.findings.ledger.groups import Groups, error_shares, named_groups
-from miscal.findings.ledger.membership import Columns, RowLists, SideBySide
+from miscal.findings.ledger.membership import CodedColumns, Columns, SideBySide
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS
 from miscal.runs.compare.compared_rows import RunRows, Sides
 from miscal.runs.compare.document import GroupPair, GroupSide
@@ -98,7 +98,7 @@ def group_means(
     every = np.ones(len(values))
     mass = every if weight is None else weight
     if member is None:
-        member = RowLists.of(len(values), [np.arange(len(values))])
+        member = CodedColumns.of(len(values), [np.arange(len(values))])
     rows, n = member.sums(every), member.sums(mass)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = member.sums(mass * values) / n
@@ -106,11 +106,9 @@ def group_means(
         if len(unit) == 0 or unit.max() + 1 == len(unit):  # every row is a unit
             total, products, size = (member.sums(one) for one in ((mass * values) ** 2, mass**2 * values, mass**2))
         else:
-            total, products, size = (np.empty(len(member)) for _ in range(3))
-            for places, (sums, masses) in member.by_stratum(unit, (mass * values, mass)):
-                total[places], products[places], size[places] = (
-                    (one * two).sum(0) for one, two in ((sums, sums), (sums, masses), (masses, masses))
-                )
+            each = np.ones(int(unit.max()) + 1)
+            pairs = (mass * values, mass * values), (mass * values, mass), (mass, mass)
+            total, products, size = (member.products(unit, *both, each) for both in pairs)
         # sum over units of (sum of values - mean * rows)^2
         deviations = np.maximum(total - 2 * mean * products + mean**2 * size, 0.0) + (spare * n / rows) ** 2
         units = n**2 / size  # as many units of equal size would say as much
@@ -288,7 +286,7 @@ class Candidates:
                 self.found[place[condition]] = (*self.found.get(place[condition], ()), name)
         both = shared.member
         cut = [both, both] if sides.paired else map(both.chosen, np.split(np.arange(both.n), [len(sides.a)]))
-        a, b = (half.beside(RowLists.of(half.n, rows)) for half, rows in zip(cut, more, strict=True))
+        a, b = (half.beside(CodedColumns.of(half.n, rows)) for half, rows in zip(cut, more, strict=True))
         self.members, self.kinds, self.not_found = (a, b), np.array(kinds, int), tuple(lost)
         self.also = [*shared.also, *([()] * len(more[0]))]
         self.share_of_error = error_shares(self.kinds) if kinds else np.ones(0)
