@@ -167,7 +167,7 @@ def test_without_the_hub_the_cache_is_asked(kept, monkeypatch, tmp_path):
     if kept:
         assert locate(ModelSpec("owner/name")).revision == "abc123"
     else:
-        with pytest.raises(FileError, match=r"owner/name: no route \(tried 5 times\); it is not in the cache"):
+        with pytest.raises(FileError, match=r"owner/name: no route \(tried 5 times\).*not in the cache"):
             locate(ModelSpec("owner/name"))
 
 
@@ -194,10 +194,10 @@ MATRIX = "model.layers.0.mlp.down_proj.weight"
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda t: t.pop("lm_head.weight"), r"lacks 1 tensor that its configuration asks for \(lm_head.weight\)"),
+        (lambda t: t.pop("lm_head.weight"), r"lacks 1 tensor .*\(lm_head.weight\)"),
         (lambda t: (t.pop("lm_head.weight"), t.pop(MATRIX)), r"lacks 2 tensors .*\(lm_head.weight, model.layers.0"),
-        (lambda t: t.update({MATRIX: t[MATRIX][:5].clone()}), rf"first, {MATRIX}, has \(5, 64\) instead of \(32, 64\)"),
-        (lambda t: t.update({"score.weight": torch.zeros(2, 32)}), r"holds 1 tensor .*no place for \(score.weight\)"),
+        (lambda t: t.update({MATRIX: t[MATRIX][:5].clone()}), rf"{MATRIX}: \(5, 64\) instead of \(32, 64\)"),
+        (lambda t: t.update({"score.weight": torch.zeros(2, 32)}), r"holds 1 tensor .*\(score.weight\)"),
     ],
 )
 def test_a_checkpoint_that_is_not_whole_is_refused(untied, tmp_path, change, said):

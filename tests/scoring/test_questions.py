@@ -150,8 +150,8 @@ def test_every_row_has_the_same_chance(columns):
 
 def test_the_first_known_column_is_taken():
     columns = {"source": ["x"] * 4, "subject": list("abab"), "category": list("cccd")}
-    assert draw(ids(4), columns, 2, 0)[1].strata == "category"
-    assert draw(ids(4), {"source": ["x"] * 4}, 2, 0)[1].strata is None
+    assert draw(ids(4), columns, 2, 0)[1]["strata"] == "category"
+    assert draw(ids(4), {"source": ["x"] * 4}, 2, 0)[1]["strata"] is None
 
 
 # --- confidence and outcome ------------------------------------------------------------------------------------------
