@@ -183,7 +183,7 @@ def test_it_does_not_matter_whether_a_blank_ends_the_prompt_or_begins_the_letter
 TEXT = st.text(st.sampled_from("aAB: .\n\t?é中") | st.characters(codec="utf-8"), max_size=12)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     question=TEXT, choices=st.lists(TEXT, min_size=2, max_size=4), form=st.sampled_from(["letter", "text"]), end=TEXT
 )
