@@ -84,6 +84,7 @@ def test_python_with_arrays(workplace, capsys):
     np.testing.assert_array_equal(space["again"].calibrate(space["X_new"], space["f_new"]), space["corrected"])
 
 
+@pytest.mark.whole
 def test_python_page(workplace, few_folds):
     space = run(ROOT / "docs" / "python.md")
     assert space["corrected"].index.equals(space["new_loans"].index)

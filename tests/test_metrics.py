@@ -77,7 +77,7 @@ def test_rows_that_pandas_knows_no_slice_of_count_towards_the_whole_alone():
     assert gaps[0] == gaps[1] == gaps[2]
 
 
-def test_hidden_miscalibration_sees_what_the_probability_does_not():
+def test_hidden_miscalibration_sees_what_the_probability_does_not(few_folds):
     rng = np.random.default_rng(1)
     kind, p = rng.integers(0, 4, 4000), rng.uniform(0.3, 0.7, 4000)
     shift = np.array([-0.2, 0.2, -0.2, 0.2])[kind]

@@ -51,23 +51,17 @@ def test_help_on_a_command_imports_neither_other_commands_nor_what_checks_argume
     assert [name for name in names if name.startswith("miscal.cli.commands.")] == ["miscal.cli.commands.discover"]
 
 
-FIRST_USES = {
-    "fit": "miscal.MiscalibrationField(n_jobs=1).fit(X, y, confidence=f)",
-    "read texts": "miscal.read_triples({'confidence': f, 'correct': y, 't': t}, text='t', embed_model='tfidf')",
-}
-
-
-@pytest.mark.parametrize("use", FIRST_USES.values(), ids=FIRST_USES)
-def test_the_first_use_moves_no_random_state_of_python_or_numpy(use):
-    program = f"""
+def test_the_first_use_moves_no_random_state_of_python_or_numpy():
+    program = """
 import random
 import numpy as np
 rng = np.random.default_rng(0)
 X, f = rng.normal(size=(120, 2)), rng.uniform(0.2, 0.8, 120)
-y, t = (rng.random(120) < f).astype(int), [f"question {{k}} of {{k % 7}}" for k in range(120)]
+y, t = (rng.random(120) < f).astype(int), [f"question {k} of {k % 7}" for k in range(120)]
 before, numbers = random.getstate(), np.random.get_state()[1].copy()
 import miscal
-{use}
+miscal.read_triples({"confidence": f, "correct": y, "t": t}, text="t", embed_model="tfidf")
+miscal.MiscalibrationField(n_jobs=1).fit(X, y, confidence=f)
 assert random.getstate() == before
 assert (np.random.get_state()[1] == numbers).all()
 """
@@ -119,6 +113,9 @@ def forbidden(tree: ast.AST) -> list[str]:
 
 
 def _call(node: ast.Call) -> list[str]:
+    # most calls need no second look, which takes longer than all else here
+    if not (node.keywords or _last(node.func) in {"read_pickle", *(name.split(".")[-1] for name in RUNNING)}):
+        return []
     called = ast.unparse(node.func)
     allows = [k for k in node.keywords if k.arg == "allow_pickle" and ast.unparse(k.value) != "False"]
     if called in RUNNING or called.endswith(".read_pickle") or allows:
@@ -150,6 +147,10 @@ def test_the_search_finds_what_it_looks_for(code):
     assert forbidden(ast.parse(code))
 
 
+def _last(called: ast.AST) -> str:
+    return getattr(called, "attr", getattr(called, "id", ""))
+
+
 def patterns(tree: ast.AST) -> list[str]:
     """Say which calls of polars could take the name of a file for a pattern, or read Parquet past the one place."""
     found = []
@@ -157,6 +158,8 @@ def patterns(tree: ast.AST) -> list[str]:
         if isinstance(node, ast.ImportFrom) and node.module == "polars":
             found += [alias.name for alias in node.names if alias.name.startswith(("read_", "scan_"))]
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+            continue
+        if not node.func.attr.startswith(("read_", "scan_")):
             continue
         called, name = ast.unparse(node.func), node.func.attr
         if not called.startswith(("pl.read_", "pl.scan_", "polars.read_", "polars.scan_")):
@@ -176,7 +179,7 @@ def _takes_patterns(name: str) -> bool:
 def test_no_name_of_a_file_is_taken_for_a_pattern(trees):
     others = dict(trees)
     tables = others.pop("base/frames.py")
-    calls = [node for node in ast.walk(tables) if isinstance(node, ast.Call) and "_parquet" in ast.unparse(node.func)]
+    calls = [node for node in ast.walk(tables) if isinstance(node, ast.Call) and "_parquet" in _last(node.func)]
     assert all("glob=False" in ast.unparse(node) for node in calls if ast.unparse(node.func).startswith("pl."))
     assert {path: found for path, tree in others.items() if (found := patterns(tree))} == {}
 

@@ -58,7 +58,7 @@ def assert_calibrated(run: Run | str | Path, *, max_hidden: float | None = None,
     >>> region, risk = rng.choice(["north", "south"], 300), rng.uniform(0.3, 0.7, 300)
     >>> defaulted = rng.random(300) < risk + np.where(region == "south", 0.28, -0.28)
     >>> loans = {"risk": risk, "defaulted": defaulted, "region": region}
-    >>> found = miscal.discover(loans, probability="risk", event="defaulted", evidence="test", n_jobs=1)
+    >>> found = miscal.discover(loans, probability="risk", event="defaulted", quick=True, n_jobs=1)
     >>> assert_calibrated(found, max_findings=1)
     >>> assert_calibrated(found)
     Traceback (most recent call last):

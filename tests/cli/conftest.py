@@ -65,6 +65,18 @@ def run(*arguments: str | Path, **options: str) -> Ended:
     return Ended(process.returncode, out, err)
 
 
+@pytest.fixture
+def command(capsys):
+    """Call a command in this process."""
+
+    def call(*arguments: str | Path) -> Ended:
+        status = main([str(one) for one in arguments])
+        said = capsys.readouterr()
+        return Ended(status, said.out, said.err)
+
+    return call
+
+
 @pytest.fixture(scope="session")
 def table():
     return planted()

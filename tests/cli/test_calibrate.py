@@ -135,10 +135,21 @@ DIFFERENCES = {
 }
 
 
-@pytest.mark.parametrize("name", DIFFERENCES)
-def test_what_is_said_of_a_difference(name, calibrate):
-    change, options, said, unsupported = DIFFERENCES[name]
-    told = calibrate("features", change(rows()), *options)
+TEXTS = {
+    "the same": (lambda data: data, [], NOTHING, 0),
+    "no word that is known": (
+        set_cells("text", "völlig unbekannt"),
+        [],
+        r"2 of 300 rows hold only unseen words of 'text': 'völlig unbekannt' \(2\)",
+        2,
+    ),
+    "missing, null": (set_cells("text", None), ["--on-invalid", "null"], r"'text' is missing in 2 of 300 rows", 2),
+    "renamed, and said so": (lambda data: data.rename({"text": "q"}), ["--text", "q"], r"inputs from 'q'", 0),
+}
+
+
+def check(told, said, unsupported, most=None):
+    """Refuse what is not said, in one line and without a table where `unsupported` is None; else count these rows."""
     if unsupported is None:
         assert (told.status, told.table) == (2, None), told.out
         assert re.search(said, told.err), told.err
@@ -149,10 +160,18 @@ def test_what_is_said_of_a_difference(name, calibrate):
     check_terminal(told.out.splitlines())
     assert told.table.columns == COLUMNS
     lost = told.table.filter(~pl.col("supported"))
-    assert len(lost) == unsupported
+    assert unsupported <= len(lost) <= (unsupported if most is None else most)
     assert lost["reason"].null_count() == 0
     kept = told.table.filter("supported")["reason"].drop_nulls()
     assert kept.str.ends_with("taken as blank").all(), kept
+
+
+@pytest.mark.parametrize(
+    ("model", "name"), [*(("features", name) for name in DIFFERENCES), *(("text", name) for name in TEXTS)]
+)
+def test_what_is_said_of_a_difference(model, name, calibrate):
+    change, options, said, unsupported = (DIFFERENCES if model == "features" else TEXTS)[name]
+    check(calibrate(model, change(rows()), *options), said, unsupported)
 
 
 def test_a_row_that_is_not_supported_gets_the_global_maps_value(calibrate, models):
@@ -208,11 +227,7 @@ def test_what_is_said_of_other_embeddings(name, ending, calibrate, tmp_path):
     X, options, said, unsupported = EMBEDDINGS[name]
     if X is not None:
         options = [*options, "--embeddings", saved_embeddings(tmp_path, ending, X)]
-    told = calibrate("embeddings", rows(), *options)
-    assert re.search(said, " ".join((told.err if unsupported is None else told.out).split())), told.out + told.err
-    assert told.status == (2 if unsupported is None else 0)
-    if unsupported is not None:
-        assert (~told.table["supported"]).sum() >= unsupported
+    check(calibrate("embeddings", rows(), *options), said, unsupported, most=N if name == "another scale" else None)
 
 
 def saved_embeddings(folder, ending, X):
@@ -324,28 +339,6 @@ def test_python_says_the_same_of_other_embeddings(wide):
             call(-drawn(2_000, 1), f)
 
 
-TEXTS = {
-    "the same": (lambda data: data, [], NOTHING, 0),
-    "no word that is known": (
-        set_cells("text", "völlig unbekannt"),
-        [],
-        r"2 of 300 rows hold only unseen words of 'text': 'völlig unbekannt' \(2\)",
-        2,
-    ),
-    "missing, null": (set_cells("text", None), ["--on-invalid", "null"], r"'text' is missing in 2 of 300 rows", 2),
-    "renamed, and said so": (lambda data: data.rename({"text": "q"}), ["--text", "q"], r"inputs from 'q'", 0),
-}
-
-
-@pytest.mark.parametrize("name", TEXTS)
-def test_what_is_said_of_other_texts(name, calibrate):
-    change, options, said, unsupported = TEXTS[name]
-    told = calibrate("text", change(rows()), *options)
-    assert re.search(said, " ".join((told.err if unsupported is None else told.out).split())), told.out + told.err
-    if unsupported is not None:
-        assert (~told.table["supported"]).sum() == unsupported
-
-
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl"])
 def test_another_format_gives_the_same_answers(ending, calibrate, tmp_path):
     whole = calibrate("features", rows()).table
@@ -386,6 +379,4 @@ def test_what_is_said_of_a_broken_file(name, calibrate, tmp_path):
     content, options, said = BROKEN[name]
     if content is not None:
         (tmp_path / name).write_bytes(content)
-    told = calibrate("features", tmp_path / name, *options, out="o.csv")
-    assert told.status == 2, told.out
-    assert re.search(said, told.err), told.err
+    check(calibrate("features", tmp_path / name, *options, out="o.csv"), said, None)

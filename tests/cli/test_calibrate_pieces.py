@@ -13,6 +13,8 @@ import polars as pl
 import pytest
 
 from miscal.base.errors import InputError
+from miscal.runs.correct import command
+from miscal.runs.correct.command import calibrate_file
 
 from .conftest import run, start
 from .new_rows import embedded, rows, set_cells
@@ -22,19 +24,38 @@ pytestmark = pytest.mark.whole
 
 @pytest.fixture
 def small_pieces(monkeypatch):
-    from miscal.runs.correct import command
-
     monkeypatch.setattr(command, "_PIECE_ROWS", (16, 16))
+
+
+@pytest.fixture
+def stopped(small_pieces, monkeypatch):
+    """Correct a file, and press Ctrl-C after some pieces; return what is said then."""
+
+    def run(after, *given, **options):
+        def pieces(job, left, engine):
+            for piece in left[:after]:
+                yield piece, job.run(piece)
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patched:
+            patched.setattr(command, "correct_pieces", pieces)
+            with pytest.raises(KeyboardInterrupt) as interrupted:
+                calibrate_file(*given, **options)
+        return interrupted.value.__notes__[0]
+
+    return run
+
+
+def write(data, path):
+    """Write a table in the format of its ending."""
+    {".parquet": data.write_parquet, ".csv": data.write_csv, ".jsonl": data.write_ndjson}[path.suffix](path)
+    return path
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".csv", ".jsonl"])
 def test_pieces_make_no_difference(ending, calibrate, tmp_path, small_pieces, monkeypatch):
-    from miscal.runs.correct import command
-
     data = rows().with_columns(kind=pl.when(pl.col("count") == 1).then(pl.lit('a "quoted",\nkind')).otherwise("kind"))
-    data = set_cells("age", None, (40, 299))(data)
-    path = tmp_path / f"new{ending}"
-    {".parquet": data.write_parquet, ".csv": data.write_csv, ".jsonl": data.write_ndjson}[ending](path)
+    path = write(set_cells("age", None, (40, 299))(data), tmp_path / f"new{ending}")
     options = ("--on-invalid", "null", "--where", "confidence > 0.35")
     pieces = calibrate("features", path, *options)
     monkeypatch.setattr(command, "_PIECE_ROWS", (1_024, 65_536))
@@ -48,8 +69,7 @@ def test_pieces_make_no_difference(ending, calibrate, tmp_path, small_pieces, mo
 @pytest.mark.parametrize("ending", [".parquet", ".csv", ".jsonl"])
 def test_columns_that_are_kept_stand_beside_their_rows(ending, calibrate, tmp_path, small_pieces):
     data = set_cells("age", None, (40, 299))(rows()).with_columns(mixed=pl.int_range(300).cast(pl.Float64) / 4)
-    path = tmp_path / f"new{ending}"
-    {".parquet": data.write_parquet, ".csv": data.write_csv, ".jsonl": data.write_ndjson}[ending](path)
+    path = write(data, tmp_path / f"new{ending}")
     options = ("--on-invalid", "drop", "--where", "confidence > 0.35")
     plain, kept = calibrate("features", path, *options).table, calibrate("features", path, *options, "--keep", "all")
     assert kept.table.columns == [*data.columns, *plain.columns]
@@ -98,25 +118,14 @@ def test_parts_make_the_table_that_is_written_at_once(tmp_path, ending, name):
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".csv", ".jsonl"])
-def test_a_command_that_was_stopped_goes_on_and_ends_with_the_same_bytes(models, tmp_path, ending, monkeypatch):
-    from miscal.runs.correct import command
-    from miscal.runs.correct.command import calibrate_file
-
-    monkeypatch.setattr(command, "_PIECE_ROWS", (16, 16))
-    rows().write_parquet(tmp_path / "new.parquet")
+def test_a_command_that_was_stopped_goes_on_and_ends_with_the_same_bytes(
+    models, tmp_path, ending, stopped, monkeypatch
+):
+    new = write(rows(), tmp_path / "new.parquet")
     whole, again = tmp_path / f"whole{ending}", tmp_path / f"again{ending}"
-    calibrate_file(models["features"], tmp_path / "new.parquet", whole)
+    calibrate_file(models["features"], new, whole)
     done, correct_pieces = [], command.correct_pieces
-
-    def stopped(job, left, engine):
-        for piece in left[:7]:
-            yield piece, job.run(piece)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(command, "correct_pieces", stopped)
-    with pytest.raises(KeyboardInterrupt) as interrupted:
-        calibrate_file(models["features"], tmp_path / "new.parquet", again)
-    assert "the same command goes on from there" in interrupted.value.__notes__[0]
+    assert "the same command goes on from there" in stopped(7, models["features"], new, again)
     assert not again.exists()
 
     def watched(job, left, engine):
@@ -127,43 +136,17 @@ def test_a_command_that_was_stopped_goes_on_and_ends_with_the_same_bytes(models,
     # one part was damaged in the meantime: it is corrected again
     (parts,) = tmp_path.glob(".miscal-*.parts")
     (parts / f"0000002{ending}").write_bytes(b"damaged")
-    resumed = calibrate_file(models["features"], tmp_path / "new.parquet", again)
-    assert resumed.resumed == 6 * 16
+    assert calibrate_file(models["features"], new, again).resumed == 6 * 16
     assert [piece.number for piece in done] == [2, *range(7, 19)]
     assert again.read_bytes() == whole.read_bytes()
     assert list(tmp_path.glob(".miscal-*")) == []
 
 
-def test_parts_of_another_command_are_not_taken(models, tmp_path, monkeypatch):
-    from miscal.runs.correct import command
-    from miscal.runs.correct.command import calibrate_file
-
-    monkeypatch.setattr(command, "_PIECE_ROWS", (16, 16))
-    rows().write_parquet(tmp_path / "new.parquet")
-
-    def stopped(job, left, engine):
-        yield left[0], job.run(left[0])
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr(command, "correct_pieces", stopped)
-        with pytest.raises(KeyboardInterrupt):
-            calibrate_file(models["features"], tmp_path / "new.parquet", tmp_path / "a.csv")
-    # the file is another one now
-    rows(seed=1).write_parquet(tmp_path / "new.parquet")
-    os.utime(tmp_path / "new.parquet", (1, 1))
-    assert calibrate_file(models["features"], tmp_path / "new.parquet", tmp_path / "a.csv").resumed == 0
-
-
 @pytest.mark.parametrize("replaced", ["rows", "embeddings", "kept"])
-def test_a_file_replaced_by_one_of_the_same_size_and_time_is_not_mixed_in(replaced, models, tmp_path, monkeypatch):
-    from miscal.runs.correct import command
-    from miscal.runs.correct.command import calibrate_file
-
-    monkeypatch.setattr(command, "_PIECE_ROWS", (16, 16))
+def test_a_file_replaced_by_one_of_the_same_size_and_time_is_not_mixed_in(replaced, models, tmp_path, stopped):
     data, x = tmp_path / "new.csv", tmp_path / "x.npy"
 
-    def write(seed, kept=0):
+    def fill(seed, kept=0):
         values = rows(seed=seed)["confidence"].round(3).to_list()
         data.write_text("confidence,id\n" + "".join(f"{value:.3f},{kept}\n" for value in values))
         os.utime(data, (1, 1))
@@ -172,22 +155,13 @@ def test_a_file_replaced_by_one_of_the_same_size_and_time_is_not_mixed_in(replac
         np.save(x, embedded(seed=seed))
         os.utime(x, (1, 1))
 
-    write(0)
+    fill(0)
     embed(0)
-
-    def stopped(job, left, engine):
-        for piece in left[:3]:
-            yield piece, job.run(piece)
-        raise KeyboardInterrupt
-
     out, whole = tmp_path / "out.csv", tmp_path / "whole.csv"
-    with monkeypatch.context() as patched:
-        patched.setattr(command, "correct_pieces", stopped)
-        with pytest.raises(KeyboardInterrupt):
-            calibrate_file(models["embeddings"], data, out, embeddings=x, keep="id")
+    stopped(3, models["embeddings"], data, out, embeddings=x, keep="id")
     file = x if replaced == "embeddings" else data
     size = file.stat().st_size
-    {"rows": lambda: write(1), "embeddings": lambda: embed(1), "kept": lambda: write(0, kept=1)}[replaced]()
+    {"rows": lambda: fill(1), "embeddings": lambda: embed(1), "kept": lambda: fill(0, kept=1)}[replaced]()
     assert file.stat().st_size == size
     assert calibrate_file(models["embeddings"], data, out, embeddings=x, keep="id").resumed == 0
     calibrate_file(models["embeddings"], data, whole, embeddings=x, keep="id")
@@ -202,8 +176,6 @@ def test_an_engine_that_is_not_installed_names_its_extra(calibrate, monkeypatch)
 
 
 def test_a_failure_leaves_nothing_behind(models, tmp_path):
-    from miscal.runs.correct.command import calibrate_file
-
     rows().drop("age").write_parquet(tmp_path / "new.parquet")
     with pytest.raises(InputError):
         calibrate_file(models["features"], tmp_path / "new.parquet", tmp_path / "a" / "b" / "out.csv")

@@ -58,39 +58,14 @@ def test_it_says_the_answer_and_where_the_report_is(finished, summary):
     assert str(out / "report.html") in ended.out
 
 
-def test_a_log_gets_one_plain_line_for_each_stage(finished, summary, table):
-    lines = finished[0].err.splitlines()
-    assert [line.split()[0] for line in lines] == ["reading", *summary["timing"], "report"]
-    assert all(line.isprintable() for line in lines)
-    assert f"{len(table):,} rows" in lines[0]
-    assert "on average" in lines[2]
-
-
 def test_one_row_per_input_row_in_order(field, table):
     assert dict(field.schema) == SCHEMA
     assert field["row"].to_list() == list(range(len(table)))
     np.testing.assert_array_equal(field["confidence"], table["confidence"])
     np.testing.assert_array_equal(field["correct"], table["correct"])
-
-
-def test_every_number_is_defined_and_in_range(field):
-    for name in ("delta", "mass", "corrected", "visible", "hidden"):
-        assert np.isfinite(field[name].to_numpy()).all(), name
     assert field["corrected"].is_between(0, 1).all()
-    assert (field["mass"] >= 0).all()
-    assert field["delta"].is_between(-1, 1).all()
-
-
-def test_delta_is_visible_plus_hidden_and_the_correction_adds_it(field):
-    values = {name: field[name].to_numpy() for name in field.columns}
-    np.testing.assert_allclose(values["visible"] + values["hidden"], values["delta"], atol=1e-12)
-    np.testing.assert_allclose(values["confidence"] + values["delta"], values["corrected"], atol=1e-12)
-
-
-def test_regimes_are_cut_at_epsilon_where_supported(field):
-    delta, supported = field["delta"].to_numpy(), field["supported"].to_numpy()
-    want = np.where(delta < -0.05, "over", np.where(delta > 0.05, "under", "good"))
-    assert field["regime"].to_list() == [name if ok else None for name, ok in zip(want, supported, strict=True)]
+    np.testing.assert_allclose(field["visible"] + field["hidden"], field["delta"], atol=1e-12)
+    np.testing.assert_allclose(field["confidence"] + field["delta"], field["corrected"], atol=1e-12)
 
 
 def test_the_summary_has_the_keys_of_the_contract(summary):
@@ -134,18 +109,6 @@ def test_the_map_shows_every_row_with_text_and_metadata(finished, table):
     assert np.isfinite(shown.select(positions).to_numpy()).all()
     assert shown["text"].to_list() == table["text"].to_list()
     assert shown["meta.subject"].to_list() == table["subject"].to_list()
-
-
-def test_a_second_run_gives_the_same_bytes(finished, data, tmp_path):
-    out = tmp_path / "again"
-    assert (
-        run("discover", data, "--out", out, *OPTIONS, TZ="Pacific/Kiritimati", LC_ALL="C", PYTHONHASHSEED="7").status
-        == 0
-    )
-    for name in ("field.parquet", "findings.parquet", "columns.parquet", "map.parquet", "model/config.json"):
-        assert (out / name).read_bytes() == (finished[1] / name).read_bytes(), name
-    first, second = (json.loads((folder / "summary.json").read_text()) for folder in (finished[1], out))
-    assert {**first, "timing": {}} == {**second, "timing": {}}
 
 
 def test_json_prints_the_summary_and_only_that(data, tmp_path):

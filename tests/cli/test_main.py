@@ -121,7 +121,7 @@ def test_a_closed_pipe_is_silent():
     assert process.returncode in (0, 141)
 
 
-def test_an_ascii_terminal_gets_escapes_not_errors(tmp_path):
-    ended = run("report", tmp_path / "ünïcode ☃", PYTHONUTF8="0", PYTHONIOENCODING="ascii", LC_ALL="C")
+def test_an_ascii_terminal_gets_escapes_not_errors():
+    ended = run("report", "a", "ünïcode ☃", PYTHONUTF8="0", PYTHONIOENCODING="ascii", LC_ALL="C")
     assert ended.status == 2
     assert "\\u2603" in ended.err

@@ -304,13 +304,6 @@ def numbers_in(found):
 # --- types --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", METRICS)
-def test_outcomes_of_another_type_give_the_same_bits(name):
-    _, y, f = good()
-    one, other = (list(numbers_in(METRICS[name](values, f))) for values in (y.astype(float), y.astype(bool)))
-    assert [part.tobytes() for part in one] == [part.tobytes() for part in other]
-
-
 def read_only(values):
     values = np.array(values)
     values.flags.writeable = False
@@ -344,31 +337,6 @@ def test_answers_do_not_depend_on_the_carrier(field, name, carrier):
     assert [part.tobytes() for part in one] == [part.tobytes() for part in other]
 
 
-@pytest.mark.parametrize("name", METRICS)
-def test_metrics_do_not_depend_on_the_carrier(name):
-    _, y, f = good()
-    call, carry = METRICS[name], CARRIERS["reversed"]
-    one, other = (list(numbers_in(call(*given_))) for given_ in ((y, f), (carry(y), carry(f))))
-    assert [part.tobytes() for part in one] == [part.tobytes() for part in other]
-
-
-SMALL = {
-    "float16": lambda v: v.astype(np.float16),
-    "bfloat16": lambda v: torch.tensor(v).bfloat16(),
-    "int8": lambda v: np.round(v).astype(np.int8),
-    "float64": lambda v: v.astype(np.float64),
-}
-
-
-@pytest.mark.parametrize("dtype", SMALL)
-def test_inputs_of_few_bits_are_computed_in_single_precision(field, dtype):
-    X, _, f = good()
-    narrow = SMALL[dtype](X)
-    single = narrow.float().numpy() if dtype == "bfloat16" else narrow.astype(np.float32)
-    one, other = (list(numbers_in(field.estimate(given_, f))) for given_ in (narrow, single))
-    assert [part.tobytes() for part in one] == [part.tobytes() for part in other]
-
-
 # --- laws ---------------------------------------------------------------------------------------------------------
 
 PAIRS = st.lists(st.tuples(st.booleans(), st.floats(0, 1)), min_size=2, max_size=40)
@@ -393,15 +361,6 @@ def test_the_order_of_rows_is_no_matter(name, pairs, random):
 
 
 @pytest.mark.parametrize("outcome", [0, 1])
-@pytest.mark.parametrize("confidence", [0.0, 0.3, 1.0])
-def test_constant_rows_have_their_exact_error(outcome, confidence):
-    y, f = np.full(50, outcome), np.full(50, confidence)
-    assert smece(y, f) == pytest.approx(abs(outcome - confidence), abs=1e-6)
-    assert ece(y, f) == pytest.approx(abs(outcome - confidence), abs=1e-12)
-    assert brier(y, f) == pytest.approx((outcome - confidence) ** 2, abs=1e-12)
-
-
-@pytest.mark.parametrize("outcome", [0, 1])
 @pytest.mark.parametrize("name", ["miscal discover", "read_triples"])
 def test_one_class_teaches_nothing_and_is_refused(doors, name, outcome):
     X, y, f = good()
@@ -409,7 +368,7 @@ def test_one_class_teaches_nothing_and_is_refused(doors, name, outcome):
         doors[name](X, np.full_like(y, outcome), f)
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(st.floats(-30, 30), st.integers(0, 1000))
 def test_answers_are_finite_however_far_the_row(power, seed):
     rng = np.random.default_rng(seed)

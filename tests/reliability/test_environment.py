@@ -19,13 +19,9 @@ import pytest
 
 import miscal
 from miscal.data.importers.imported import read_log
-from miscal.scoring import FakeModel
-from miscal.scoring.folder import score_folder
-from miscal.scoring.scorer import as_items
 
 from ..cli.new_rows import fitted, rows
 from ..data.importers import written
-from ..scoring.test_folder import content, questions
 from .test_kills import PAPER, process
 
 FIRST = "first"
@@ -56,12 +52,18 @@ ENVIRONMENTS = {
     **{f"hash seed {seed}": {"PYTHONHASHSEED": str(seed)} for seed in (0, 1, 2, 77, 4294967295)},
 }
 OTHERS = [name for name in ENVIRONMENTS if name != "as it is"]
-both = pytest.mark.parametrize("name", OTHERS)
+LIBRARIES = ("OMP", "MKL", "OPENBLAS", "VECLIB", "NUMEXPR")
+THREADS = {
+    f"{n} threads": {f"{name}_NUM_THREADS": str(n) for name in LIBRARIES} | {"POLARS_MAX_THREADS": str(n)}
+    for n in (1, 2, 4)
+}
+everywhere = pytest.mark.parametrize("name", [*OTHERS, *THREADS])
+with_threads = pytest.mark.parametrize("threads", THREADS)
 
 
 def environment(name):
     """Return an environment by its name, where the machine has its language."""
-    chosen = ENVIRONMENTS[name]
+    chosen = (ENVIRONMENTS | THREADS)[name]
     language = chosen.get("LC_ALL", "C")
     before = locale.setlocale(locale.LC_ALL)
     try:
@@ -112,7 +114,7 @@ CALIBRATE = ("calibrate", "model", "öğıİ.csv", "--out")
 
 
 @pytest.mark.slow
-@both
+@everywhere
 def test_corrections(tmp_path, new_rows, corrected, name):
     run(environment(name), *CALIBRATE, tmp_path / "other.csv", cwd=new_rows)
     assert (tmp_path / "other.csv").read_bytes() == corrected
@@ -144,7 +146,7 @@ def summary_of(folder):
 
 
 @pytest.mark.slow
-@both
+@pytest.mark.parametrize("name", OTHERS)
 def test_discoveries(tmp_path, discovered, name):
     os.symlink(discovered / "d.parquet", tmp_path / "d.parquet")
     run(environment(name), *DISCOVER, "d.parquet", "--out", "run", cwd=tmp_path)
@@ -172,7 +174,7 @@ def look(environment, folder, discovered):
 
 
 @pytest.mark.slow
-@both
+@everywhere
 def test_looks_of_a_monitor(tmp_path, discovered, looked, name):
     look(environment(name), tmp_path, discovered)
     assert files(tmp_path / "run" / "monitor") == looked
@@ -189,14 +191,7 @@ def test_nothing_reads_a_clock_that_can_be_set():
     assert read == set()
 
 
-# --- threads ------------------------------------------------------------------------------------------------------
-
-LIBRARIES = ("OMP", "MKL", "OPENBLAS", "VECLIB", "NUMEXPR")
-THREADS = {
-    f"{n} threads": {f"{name}_NUM_THREADS": str(n) for name in LIBRARIES} | {"POLARS_MAX_THREADS": str(n)}
-    for n in (1, 2, 4)
-}
-with_threads = pytest.mark.parametrize("threads", THREADS)
+# --- threads: numbers to four digits ------------------------------------------------------------------------------
 
 
 def alike(one, other):
@@ -254,36 +249,6 @@ def train(environment, data, out):
 def test_the_paper_s_method_by_threads(tmp_path, discovered, trained, threads):
     train(THREADS[threads], discovered / "d.parquet", tmp_path / "run")
     check_runs(trained, tmp_path / "run")
-
-
-@pytest.mark.slow
-@with_threads
-def test_corrections_by_threads(tmp_path, new_rows, corrected, threads):
-    run(THREADS[threads], *CALIBRATE, tmp_path / "other.csv", cwd=new_rows)
-    assert (tmp_path / "other.csv").read_bytes() == corrected
-
-
-@pytest.mark.slow
-@with_threads
-def test_looks_by_threads(tmp_path, discovered, looked, threads):
-    look(THREADS[threads], tmp_path, discovered)
-    assert files(tmp_path / "run" / "monitor") == looked
-
-
-# --- the same command again ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("time", range(10))
-def test_scores_ten_times(tmp_path, scored, time):
-    score_folder(FakeModel(), as_items(questions(6)), tmp_path, task={"task": "t", "form": "letter"}, batch_tokens=100)
-    assert content(tmp_path) == scored
-
-
-@pytest.fixture(scope="module")
-def scored(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("scored")
-    score_folder(FakeModel(), as_items(questions(6)), folder, task={"task": "t", "form": "letter"}, batch_tokens=100)
-    return content(folder)
 
 
 @pytest.mark.parametrize("seed", range(5))

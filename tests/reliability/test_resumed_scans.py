@@ -78,15 +78,20 @@ def killed(folder, *arguments):
     return len(kept(folder))
 
 
+def check_alike(folder, command):
+    """Let a scan go on, and run it anew: both say the same."""
+    for out in ("out", "anew"):
+        assert main(["scan", *command, "--out", str(folder / out)]) == 0
+    assert told(folder / "out") == told(folder / "anew")
+
+
 @pytest.mark.parametrize(
     ("lies", "stage"), [(in_csv, "always"), (in_folder, "never"), (in_database, "always"), (in_query, "never")]
 )
 def test_a_source_that_was_repaired_is_counted_anew(tmp_path, lies, stage):
     killed(tmp_path, *lies(tmp_path, table()), *OPTIONS, "--stage", stage)
     command = [*map(str, lies(tmp_path, table(repaired=True))), *OPTIONS, "--stage", stage]
-    for out in ("out", "anew"):
-        assert main(["scan", *command, "--out", str(tmp_path / out)]) == 0
-    assert told(tmp_path / "out") == told(tmp_path / "anew")
+    check_alike(tmp_path, command)
     assert not [one for one in tmp_path.iterdir() if one.name.startswith(".miscal-")]
 
 
@@ -98,17 +103,13 @@ def test_a_source_that_is_the_same_is_not_counted_again(tmp_path, lies):
     killed_again = killed(tmp_path, *command)
     assert {path: path.stat().st_mtime_ns for path in before} == before
     assert killed_again >= len(before)
-    for out in ("out", "anew"):
-        assert main(["scan", *command, "--out", str(tmp_path / out)]) == 0
-    assert told(tmp_path / "out") == told(tmp_path / "anew")
+    check_alike(tmp_path, command)
 
 
 def test_other_options_are_counted_anew(tmp_path):
     command = [*map(str, in_csv(tmp_path, table())), *OPTIONS]
     killed(tmp_path, *command)
-    for out in ("out", "anew"):
-        assert main(["scan", *command, "--where", "x > 0", "--out", str(tmp_path / out)]) == 0
-    assert told(tmp_path / "out") == told(tmp_path / "anew")
+    check_alike(tmp_path, [*command, "--where", "x > 0"])
 
 
 def test_answers_that_were_damaged_are_counted_anew(tmp_path):
@@ -118,9 +119,7 @@ def test_answers_that_were_damaged_are_counted_anew(tmp_path):
         content = bytearray(path.read_bytes())
         content[len(content) // 2] ^= 1
         path.write_bytes(content)
-    for out in ("out", "anew"):
-        assert main(["scan", *command, "--out", str(tmp_path / out)]) == 0
-    assert told(tmp_path / "out") == told(tmp_path / "anew")
+    check_alike(tmp_path, command)
 
 
 def test_two_scans_into_one_folder_do_not_mix(tmp_path, capsys):

@@ -88,10 +88,10 @@ def test_an_error_that_is_none_is_refused(max_error):
 
 def test_a_comparison_says_what_each_may_decide_at_equal_error():
     rng = np.random.default_rng(3)
-    z, noise = rng.normal(size=(2, 3000))
+    z, noise = rng.normal(size=(2, 1000))
     sharp, blunt = (
         miscal.discover(
-            rows(3000, 3).with_columns(confidence=1 / (1 + np.exp(-(1.5 + z + some * noise))), id=np.arange(3000)),
+            rows(1000, 3).with_columns(confidence=1 / (1 + np.exp(-(1.5 + z + some * noise))), id=np.arange(1000)),
             quick=True, n_jobs=1, progress=False, max_error=0.15,
         )
         for some in (0.0, 1.0)

@@ -25,11 +25,8 @@ def test_the_plan_holds_every_row_once_within_the_budget(sizes, budget):
     for batch in batches:
         assert len(batch) == 1 or len(batch) * max(row.cost for row in batch) <= budget
     assert plan(rows[::-1], budget) == batches
-
-
-def test_a_budget_below_one_is_refused():
     with pytest.raises(InputError, match="batch_tokens"):
-        plan([], 0)
+        plan(rows, 0)
 
 
 class Cramped(FakeModel):
@@ -54,8 +51,9 @@ SHORTAGES = [
 ]
 
 
-@pytest.mark.parametrize("most_rows", [64, 32, 7, 1])
-@pytest.mark.parametrize("error", SHORTAGES, ids=str)
+@pytest.mark.parametrize(
+    ("most_rows", "error"), [*((most, MemoryError()) for most in (64, 32, 1)), *((7, error) for error in SHORTAGES)]
+)
 def test_halving_changes_no_result_and_is_remembered(most_rows, error):
     rows = [row_of(at, 5 + at % 3) for at in range(64)]
     plain, model = Runner(FakeModel()).run(rows), Cramped(most_rows, error)
@@ -138,16 +136,12 @@ IDS = st.lists(st.integers(0, 3), max_size=6)
 
 
 @given(IDS, st.lists(IDS, min_size=1, max_size=4))
-def test_context_and_what_is_added_make_the_joint(prompt, joints):
+def test_the_context_is_the_longest_beginning_of_the_prompt_that_all_joints_have(prompt, joints):
     context, added = split_joint(prompt, joints)
     assert context == prompt[: len(context)]
     assert [context + ids for ids in added] == joints
-
-
-@given(IDS, st.lists(IDS, min_size=1, max_size=4))
-def test_a_tokenizer_that_does_not_merge_keeps_the_prompt_whole(prompt, tails):
-    context, added = split_joint(prompt, [prompt + tail for tail in tails])
-    assert (context, added) == (prompt, tails)
+    longer = prompt[: len(context) + 1]
+    assert context == prompt or any(joint[: len(longer)] != longer for joint in joints)
 
 
 def by_character(texts):
@@ -189,7 +183,7 @@ def test_it_does_not_matter_whether_a_blank_ends_the_prompt_or_begins_the_letter
 TEXT = st.text(st.sampled_from("aAB: .\n\t?é中") | st.characters(codec="utf-8"), max_size=12)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     question=TEXT, choices=st.lists(TEXT, min_size=2, max_size=4), form=st.sampled_from(["letter", "text"]), end=TEXT
 )
@@ -197,16 +191,13 @@ def test_joining_the_last_line_gives_the_ids_of_joining_the_whole(llama, questio
     template = "Question: {question}\n\n{choices}\n" + (f"{end}:" if "{" not in end else "so:")
     item = question_items([Question("q", f"{question}?", tuple(choices), 0)], form=form, template=template)[0]
     for tokenize, n_lead in ((llama.tokenize, llama.n_lead), (by_character, 1), (merging, 1), (by_line, 1)):
-        expected = split_joint(*_split(tokenize([item.prompt, *(item.prompt + c for c in item.candidates)])))
+        prompt, *joints = tokenize([item.prompt, *(item.prompt + c for c in item.candidates)])
+        expected = split_joint(prompt, joints)
         encoded, failed = encode([item], tokenize, max_length=10_000, n_lead=n_lead)
         if not all(expected[1]):
             assert failed
             continue
         assert (list(encoded[0].context), [list(ids) for ids in encoded[0].added]) == expected
-
-
-def _split(ids):
-    return ids[0], ids[1:]
 
 
 def by_line(texts):

@@ -1,8 +1,6 @@
 """A run into a folder: what it leaves, and what kills, faults, damage and changed settings do to it."""
 
-import errno
 import json
-import os
 import random
 import signal
 import subprocess
@@ -16,15 +14,9 @@ import polars as pl
 import pytest
 from safetensors.numpy import load_file
 
-from miscal.base.errors import (
-    CorruptFile,
-    FileError,
-    InputError,
-    LockedError,
-    MiscalError,
-    MismatchError,
-    ResourceError,
-)
+from miscal.base.errors import CorruptFile, FileError, InputError, LockedError, MiscalError, MismatchError
+from miscal.base.workers import Processes
+from miscal.data.readers.read import read_triples
 from miscal.scoring import FakeModel, Question
 from miscal.scoring.folder import score_folder
 from miscal.scoring.scorer import as_items, score
@@ -51,6 +43,10 @@ def content(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
+def states(folder: Path) -> np.ndarray:
+    return load_file(folder / "embeddings.safetensors")["x"]
+
+
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory) -> dict[str, bytes]:
     """What an undisturbed run leaves."""
@@ -74,25 +70,25 @@ class Stops(FakeModel):
         return super().evaluate(batch)
 
 
+def break_off(out: Path, at: int = 4, **options) -> Stops:
+    """Stop a run at its n-th batch."""
+    model = Stops(at, KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        run(out, model=model, **options)
+    return model
+
+
 def test_a_finished_run_leaves_three_files_that_agree_with_the_python_api(tmp_path):
     done = run(tmp_path)
     assert sorted(content(tmp_path)) == ["embeddings.safetensors", "manifest.json", "triples.parquet"]
-    table, states = pl.read_parquet(tmp_path / "triples.parquet"), load_file(tmp_path / "embeddings.safetensors")
+    table = pl.read_parquet(tmp_path / "triples.parquet")
     triples = score(FakeModel(), questions())
-    assert table.columns[:8] == [
-        "id",
-        "text",
-        "confidence",
-        "correct",
-        "predicted",
-        "choices",
-        "choice_probs",
-        "candidate_mass",
-    ]
+    own = ["id", "text", "confidence", "correct", "predicted", "choices", "choice_probs", "candidate_mass"]
+    assert table.columns[:8] == own
     assert table["id"].to_list() == [q.id for q in questions()]
     assert table["topic"].to_list() == [q.metadata["topic"] for q in questions()]
-    assert states["x"].dtype == np.float32
-    np.testing.assert_array_equal(states["x"], triples.X)
+    assert states(tmp_path).dtype == np.float32
+    np.testing.assert_array_equal(states(tmp_path), triples.X)
     np.testing.assert_array_equal(table["confidence"].to_numpy(), triples.confidence)
     np.testing.assert_array_equal(table["correct"].to_numpy(), triples.correct)
     assert (done.n_scored, done.n_failed) == (30, 0)
@@ -119,15 +115,14 @@ def test_batch_budget_changes_no_number(tmp_path, whole):
 
 
 def test_a_broken_run_goes_on_where_it_was_and_leaves_the_same_bytes(tmp_path, whole):
-    first = Stops(4, KeyboardInterrupt())
-    with pytest.raises(KeyboardInterrupt):
-        run(tmp_path, model=first)
-    second = Stops(-1, RuntimeError())
-    run(tmp_path, model=second)
+    first, second, complete, told = break_off(tmp_path), *(Stops(-1, RuntimeError()) for _ in range(2)), []
+    run(tmp_path, model=second, progress=lambda rows, total: told.append((rows, total)))
     assert content(tmp_path) == whole
-    complete = Stops(-1, RuntimeError())
     run(tmp_path / "again", model=complete)
     assert first.calls + second.calls == complete.calls + 1  # the batch that was broken off, and no other, twice
+    # what was done before counts as progress
+    assert sum(rows for rows, _ in told) == 30
+    assert {total for _, total in told} == {30}
 
 
 def test_a_finished_run_is_not_computed_again(tmp_path, whole):
@@ -161,7 +156,7 @@ def test_files_of_something_else_are_left_alone(tmp_path, name):
     assert (tmp_path / name).read_text() == "mine"
 
 
-@pytest.mark.parametrize("text", ["3", "[]", "{}", '{"settings": {}}', "not json"])
+@pytest.mark.parametrize("text", ["3", "{}", '{"settings": {}}', "not json"])
 @pytest.mark.parametrize("name", ["manifest.json", "settings.json"])
 def test_a_manifest_that_is_not_ours_is_refused(tmp_path, name, text):
     (tmp_path / name).write_text(text)
@@ -173,8 +168,7 @@ def test_a_manifest_that_is_not_ours_is_refused(tmp_path, name, text):
 
 
 def test_a_run_that_never_got_to_its_first_batch_may_be_begun_otherwise(tmp_path, whole):
-    with pytest.raises(RuntimeError):
-        run(tmp_path, model=Stops(0, RuntimeError()), batch_tokens=BUDGET + 1)
+    break_off(tmp_path, 0, batch_tokens=BUDGET + 1)
     assert run(tmp_path).n_new == 30
     assert content(tmp_path) == whole
 
@@ -192,8 +186,7 @@ def test_what_a_run_killed_at_its_very_end_leaves_is_tidied(tmp_path, whole, mon
 @pytest.mark.parametrize("ending", [".parquet", ".safetensors", ".json"])
 @pytest.mark.parametrize("damage", ["flip", "cut", "gone"])
 def test_a_damaged_shard_is_computed_again(tmp_path, whole, ending, damage):
-    with pytest.raises(KeyboardInterrupt):
-        run(tmp_path, model=Stops(4, KeyboardInterrupt()))
+    break_off(tmp_path)
     path = sorted((tmp_path / "shards").glob(f"*{ending}"))[1]
     data = bytearray(path.read_bytes())
     if damage == "flip":
@@ -210,6 +203,7 @@ CHANGES = {
     "task.form": {"task": TASK | {"form": "text"}, "form": "text", "items": as_items(questions(), form="text")},
     "task.prompt": {"task": TASK | {"prompt": "other"}},
     "batch_tokens": {"batch_tokens": BUDGET + 1},
+    "embeddings_dtype": {"embeddings_dtype": "float16"},
     "n_rows": {"items": as_items(questions(29))},
     "data_sha256": {"items": as_items(questions()[::-1])},
 }
@@ -217,17 +211,15 @@ CHANGES = {
 
 @pytest.mark.parametrize("key", CHANGES)
 @pytest.mark.parametrize("finished", [False, True])
-def test_changed_settings_are_refused_by_name(tmp_path, key, finished):
+def test_changed_settings_are_refused_by_name(tmp_path, whole, key, finished):
     if finished:
         run(tmp_path)
     else:
-        with pytest.raises(KeyboardInterrupt):
-            run(tmp_path, model=Stops(2, KeyboardInterrupt()))
-    before = content(tmp_path) if finished else None
+        break_off(tmp_path, 2)
     with pytest.raises(MismatchError, match=key):
         run(tmp_path, **CHANGES[key])
     if finished:
-        assert content(tmp_path) == before
+        assert content(tmp_path) == whole
 
 
 def test_a_second_owner_is_refused_and_a_dead_one_is_forgotten(tmp_path):
@@ -241,74 +233,78 @@ def test_a_second_owner_is_refused_and_a_dead_one_is_forgotten(tmp_path):
     assert run(tmp_path).n_scored == 30
 
 
-def test_a_folder_that_is_no_folder_fails_before_anything_is_computed(tmp_path):
-    path = tmp_path / "file"
-    path.touch()
-    model = Stops(-1, RuntimeError())
-    with pytest.raises(FileError):
-        run(path, model=model)
-    assert model.calls == 0
-
-
-@pytest.mark.parametrize("call", ["replace", "fsync"])
-def test_a_full_disk_at_any_write_is_said_and_survived(tmp_path, whole, monkeypatch, call):
-    real, n, calls = getattr(os, call), 0, 0
-
-    def limited(*arguments):
-        nonlocal calls
-        calls += 1
-        if calls == n:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        return real(*arguments)
-
-    monkeypatch.setattr(os, call, limited)
-    for n in range(1, 200, 3):
-        folder, calls = tmp_path / str(n), 0
-        try:
-            run(folder)
-        except ResourceError:
-            assert not list(folder.rglob(".miscal-*"))
-            calls = n  # the disk has room again
-            run(folder)
-        else:
-            break
-        assert content(folder) == whole
-    assert n > 10
-
-
-def test_poisoned_rows_are_named_and_the_others_go_on(tmp_path):
+def test_poisoned_rows_are_named_and_the_others_go_on_in_a_folder_and_in_memory(tmp_path):
     bad = [Question("empty", " ", ("a", "b"), 0), Question("single", "?", ("a",), 0)]
-    items = as_items([*questions(3), *bad, Question("last", "?", ("a", "b"), 1)])
-    done = run(tmp_path, items=items)
+    asked = [*questions(3), *bad, Question("last", "?", ("a", "b"), 1)]
+    done = run(tmp_path, items=as_items(asked))
     assert (done.n_scored, done.n_failed) == (4, 2)
     assert [row["id"] for row in done.manifest["failed"]] == ["empty", "single"]
-    table = pl.read_parquet(tmp_path / "triples.parquet")
-    assert table["id"].to_list() == ["q0", "q1", "q2", "last"]
-    assert len(load_file(tmp_path / "embeddings.safetensors")["x"]) == 4
-
-
-def test_rows_left_out_in_memory_are_noted_and_the_others_keep_their_numbers():
-    bad = [Question("empty", " ", ("a", "b"), 0), Question("single", "?", ("a",), 0)]
-    triples = score(FakeModel(), [*questions(3), *bad, Question("last", "?", ("a", "b"), 1)])
+    assert pl.read_parquet(tmp_path / "triples.parquet")["id"].to_list() == ["q0", "q1", "q2", "last"]
+    assert len(states(tmp_path)) == 4
+    triples = score(FakeModel(), asked)
     assert triples.row.tolist() == [0, 1, 2, 5]
     (note,) = triples.notes
-    assert note.startswith("2 rows could not be scored and were left out (row 3: empty question; row 4: ")
+    assert "row 3: empty question; row 4: " in note
     assert score(FakeModel(), questions(3)).notes == ()
-
-
-def test_nothing_to_score_is_an_error(tmp_path):
     with pytest.raises(InputError, match="empty question"):
-        run(tmp_path, items=as_items([Question("empty", " ", ("a", "b"), 0)]))
+        run(tmp_path / "nothing", items=as_items(bad[:1]))
 
 
-def test_progress_adds_up_also_after_a_break(tmp_path):
-    with pytest.raises(KeyboardInterrupt):
-        run(tmp_path, model=Stops(3, KeyboardInterrupt()))
-    told = []
-    run(tmp_path, progress=lambda rows, total: told.append((rows, total)))
-    assert sum(rows for rows, _ in told) == 30
-    assert {total for _, total in told} == {30}
+# --- hidden states in half precision: the same numbers rounded, whoever computes them and however often --------------
 
+
+class Large(FakeModel):
+    """Has one hidden state of a given magnitude, in a batch of its own."""
+
+    def __init__(self, magnitude: float) -> None:
+        super().__init__()
+        self.magnitude = magnitude
+
+    def evaluate(self, batch):
+        found = super().evaluate(batch)
+        hidden, lengths = found.hidden.copy(), [len(row.context) for row in batch]
+        hidden[lengths.index(max(lengths)), 3] = -self.magnitude
+        return replace(found, hidden=hidden)
+
+
+def test_half_precision_takes_half_the_space_and_is_read_in_single_precision(tmp_path, whole):
+    done = run(tmp_path, embeddings_dtype="float16")
+    exact, rounded = score(FakeModel(), questions()).X, states(tmp_path)
+    assert rounded.dtype == np.float16
+    np.testing.assert_array_equal(rounded, exact.astype(np.float16))
+    # but for the header, whose numbers have another digit
+    sizes = [len(one["embeddings.safetensors"]) for one in (whole, content(tmp_path))]
+    assert sizes[0] - sizes[1] == pytest.approx(exact.size * 2, abs=8)
+    assert content(tmp_path)["triples.parquet"] == whole["triples.parquet"]
+    assert done.manifest["embeddings"] == {"dtype": "float16"}
+    # a run of rows enough to be read
+    run(tmp_path / "many", items=as_items(questions(120)), embeddings_dtype="float16")
+    X = read_triples(tmp_path / "many").X
+    assert X.dtype == np.float32
+    np.testing.assert_array_equal(X, states(tmp_path / "many").astype(np.float32))
+
+
+def test_a_broken_run_and_one_in_processes_leave_the_same_bytes(tmp_path):
+    straight, broken, apart = (tmp_path / name for name in ("straight", "broken", "apart"))
+    run(straight, embeddings_dtype="float16")
+    break_off(broken, 2, embeddings_dtype="float16")
+    run(broken, embeddings_dtype="float16")
+    run(apart, embeddings_dtype="float16", workers=Processes(2))
+    assert content(straight) == content(broken) == content(apart)
+
+
+@pytest.mark.parametrize(("magnitude", "dtype"), [(65_504.0, "float16"), (65_505.0, "float32")])
+def test_a_number_that_does_not_fit_keeps_all_in_single_precision_and_is_told(tmp_path, magnitude, dtype):
+    done = run(tmp_path, model=Large(magnitude), embeddings_dtype="float16")
+    assert states(tmp_path).dtype == np.dtype(dtype)
+    assert np.isfinite(states(tmp_path)).all()
+    assert states(tmp_path).min() == -magnitude
+    told = done.manifest["embeddings"]
+    assert told["dtype"] == dtype
+    assert (f"{magnitude:,.0f}" in told.get("note", "")) == (dtype == "float32")
+
+
+# --- killed ----------------------------------------------------------------------------------------------------------
 
 SLOW_RUN = """
 import sys, time
@@ -356,6 +352,7 @@ def check_killed(tmp_path: Path, whole: dict[str, bytes], n_kills: int, seed: in
     return hits
 
 
+@pytest.mark.whole
 def test_kill_9_and_resume(tmp_path, whole):
     assert check_killed(tmp_path, whole, 2, 0) > 0
 

@@ -1,7 +1,5 @@
 """Forward passes: nothing is computed or widened that is not needed."""
 
-import sys
-
 import numpy as np
 import pytest
 import torch
@@ -10,6 +8,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from miscal.scoring import FakeModel, HuggingFaceModel, ModelSpec, Question, forward
 from miscal.scoring.forward import NORM_ROWS, log_softmax_at
 from miscal.scoring.scorer import as_items, evaluate_items
+
+from . import tiny
 
 VOCABULARY = 40
 
@@ -55,8 +55,7 @@ def test_logits_are_computed_at_the_last_prompt_token_alone(llama):
 @pytest.mark.parametrize("name", ["llama", "qwen3"])  # tied to the embedding, and not
 def test_the_output_layer_of_a_bfloat16_model_computes_in_float32(name, tmp_path, monkeypatch):
     monkeypatch.setattr(forward, "HEAD_ROWS", 100)  # several pieces
-    folder = sys.modules["scoring_tiny"].save_model(name, tmp_path)
-    model = HuggingFaceModel(ModelSpec(str(folder), dtype="bfloat16"))
+    model = HuggingFaceModel(ModelSpec(str(tiny.save_model(name, tmp_path)), dtype="bfloat16"))
     answers = evaluate_items(model, as_items([Question(f"q{k}", f"{k}?", ("a", "b"), 0) for k in range(5)]))
     weight = model._model.get_output_embeddings().weight.detach().double()
     for row in answers.encoded:

@@ -1,5 +1,6 @@
 """Where the weights of a model go, with the memories of devices and the sizes of models made up."""
 
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -54,8 +55,7 @@ def test_a_model_larger_than_all_memories_is_refused_with_both_sizes(machine):
     assert spread_over(170 * GB, torch.device("cuda"), "big") is not None
     with pytest.raises(ResourceError) as error:
         spread_over(171 * GB, torch.device("cuda"), "big")
-    assert "model big: its weights take 171.0 GB, but GPUs and main memory have room for 170.0 GB" in str(error.value)
-    assert "\n" not in str(error.value)
+    assert re.search(r"model big\b.*171\.0 GB.*170\.0 GB", str(error.value))
 
 
 def test_without_accelerate_a_model_larger_than_a_gpu_is_refused_in_one_line(machine, monkeypatch):
@@ -64,12 +64,8 @@ def test_without_accelerate_a_model_larger_than_a_gpu_is_refused_in_one_line(mac
     machine([100 * GB], 200 * GB)
     # one that fits does without
     assert spread_over(80 * GB, torch.device("cuda"), "big") is None
-    with pytest.raises(InputError) as error:
+    with pytest.raises(InputError, match=r'model big.* needs accelerate.*pip install "miscal\[llm\]"'):
         spread_over(90 * GB, torch.device("cuda"), "big")
-    assert str(error.value) == (
-        "model big, which is larger than a GPU and is spread over several devices, needs accelerate, which is not "
-        'installed: run pip install "miscal[llm]"'
-    )
 
 
 @pytest.mark.parametrize(("dtype", "each"), [(torch.float32, 4), (torch.bfloat16, 2)])

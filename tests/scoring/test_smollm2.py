@@ -1,6 +1,5 @@
 """The real thing: SmolLM2-135M from its wheel on real MMLU questions, against a plain loop."""
 
-import importlib.util
 from pathlib import Path
 
 import numpy as np
@@ -15,11 +14,9 @@ from miscal.scoring.model_source import packaged_smollm2
 from miscal.scoring.scorer import as_items, evaluate_items, judge
 from miscal.scoring.tasks import rows_to_questions
 
-pytestmark = [pytest.mark.model, pytest.mark.whole]
+from . import reference
 
-_SPEC = importlib.util.spec_from_file_location("scoring_reference", Path(__file__).with_name("reference.py"))
-reference = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(reference)
+pytestmark = [pytest.mark.model, pytest.mark.whole]
 
 
 @pytest.fixture(scope="module")

@@ -54,7 +54,7 @@ class Run(ShowsItself):
     >>> rng = np.random.default_rng(0)
     >>> X, f = rng.normal(size=(300, 2)), rng.uniform(0.3, 0.9, 300)
     >>> y = rng.random(300) < f
-    >>> found = miscal.discover(X, y, confidence=f, evidence="test", n_jobs=1)
+    >>> found = miscal.discover(X, y, confidence=f, quick=True, n_jobs=1)
     >>> found.summary.n, len(found.field)
     (300, 300)
     >>> found.correct(X[:2], confidence=f[:2]).columns

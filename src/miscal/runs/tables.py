@@ -113,7 +113,7 @@ class RunPlot:
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> X, f = rng.normal(size=(300, 2)), rng.uniform(0.3, 0.9, 300)
-    >>> found = miscal.discover(X, rng.random(300) < f, confidence=f, evidence="test", n_jobs=1)
+    >>> found = miscal.discover(X, rng.random(300) < f, confidence=f, quick=True, n_jobs=1)
     >>> found.plot.reliability().alt_text[:30]
     'Reliability diagram: accuracy '
     """

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +74,7 @@ def run(*, model: str, task: str, out: str | Path, **options: Any) -> ScoringSum
     template = read_template(how.prompt_file, found.kind) if how.prompt_file else found.template or DEFAULTS[found.kind]
     items = as_items([asked[row] for row in rows], form=form, template=template, seed=how.seed)
     about = {"task": found.name, "revision": found.revision, "form": form, "prompt": template, "seed": how.seed}
-    about |= {"limit": how.limit, "sample": asdict(sample) if sample else None}
+    about |= {"limit": how.limit, "sample": sample}
     began = time.monotonic()
     with scoring_bar() as progress:
         done = score_folder(
@@ -95,7 +95,13 @@ def run(*, model: str, task: str, out: str | Path, **options: Any) -> ScoringSum
             f"row {first['row']}: {first['reason']}. The {done.n_scored} others are in "
             f"{done.folder}, and all reasons in its manifest.json"
         )
-    notes = [note, sample.sentence() if sample else None]
+    notes = [note]
+    if sample:
+        drawn = f" in proportion to {sample['strata']}" if sample["strata"] else ""
+        notes.append(
+            f"a random sample of {sample['rows']:,} of the {sample['of']:,} rows was scored, drawn by seed "
+            f"{sample['seed']}{drawn}"
+        )
     if ties := (done.manifest.get("ties") or {}).get("n", 0):
         notes.append(
             f"several candidates tie for the most probable in {ties:,} of {done.n_scored:,} rows; the first of them "
@@ -147,37 +153,9 @@ def scoring_bar() -> Iterator[Progress]:
 # --- samples of a task's rows: drawn by a seed, each category in proportion ------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """How rows were drawn.
-
-    Attributes
-    ----------
-    rows, of : int
-        Rows drawn, and rows of the whole task.
-    seed : int
-    strata : str or None
-        Column whose values are drawn from in proportion to their rows; None where the task has no such column.
-    """
-
-    rows: int
-    of: int
-    seed: int
-    strata: str | None
-
-    def sentence(self) -> str:
-        """Say it in words.
-
-        >>> Sample(200, 14_042, 0, "subject").sentence()
-        'a random sample of 200 of the 14,042 rows was scored, drawn by seed 0 in proportion to subject'
-        """
-        drawn = f" in proportion to {self.strata}" if self.strata else ""
-        return f"a random sample of {self.rows:,} of the {self.of:,} rows was scored, drawn by seed {self.seed}{drawn}"
-
-
 def draw(
     ids: Sequence[str], columns: Mapping[str, Sequence[object]], limit: int | None, seed: int
-) -> tuple[list[int], Sample | None]:
+) -> tuple[list[int], dict[str, Any] | None]:
     """Draw rows at random, every row with the same chance, each category in proportion.
 
     The rows are sorted by category and, within a category, by a hash of seed and id, and every (n / limit)-th of them
@@ -197,12 +175,13 @@ def draw(
     -------
     rows : list of int
         Positions of the rows drawn, in increasing order.
-    sample : Sample or None
-        How they were drawn; None where all rows are taken.
+    sample : dict or None
+        How they were drawn: ``rows``, ``of`` so many, ``seed`` and ``strata``, the column of the categories or None;
+        None where all rows are taken.
 
     >>> rows, sample = draw(list("abcdef"), {"category": ["law"] * 4 + ["art"] * 2}, 3, 0)
-    >>> sum(row < 4 for row in rows), sample.strata
-    (2, 'category')
+    >>> sum(row < 4 for row in rows), sample
+    (2, {'rows': 3, 'of': 6, 'seed': 0, 'strata': 'category'})
     """
     n = len(ids)
     if limit is None or limit >= n:
@@ -213,7 +192,7 @@ def draw(
     # in whole numbers: the start, a fraction of 2**64, is the same on every machine
     start = _hashed(seed, "start")
     taken = [order[((k << 64) + start) * n // (limit << 64)] for k in range(limit)]
-    return sorted(taken), Sample(limit, n, seed, strata)
+    return sorted(taken), {"rows": limit, "of": n, "seed": seed, "strata": strata}
 
 
 def _hashed(seed: int, text: str) -> int:

@@ -234,35 +234,46 @@ class Runner:
 
     def run(self, batch: Sequence[Encoded]) -> BatchResult:
         """Score a batch; a row that the model cannot take is marked, as long as the model takes others."""
-        try:
-            parts = [self._attempt(part) for part in self._parts(batch)]
-        except MiscalError:
-            raise
-        except Exception as error:
-            return self._one_by_one(batch, error)
-        return _checked(batch, _joined(parts))
+        done: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        failed: dict[int, str] = {}
+        self._evaluate(batch, min(len(batch), self.most_rows or len(batch)), done, failed)
+        states = [state for _, state in done.values()]
+        hidden = np.stack(states) if states else np.zeros((0, self.model.width), dtype=np.float32)
+        return BatchResult(tuple(done), tuple(values for values, _ in done.values()), hidden, failed)
 
-    def _one_by_one(self, batch: Sequence[Encoded], error: Exception) -> BatchResult:
-        """Find the rows that an error comes from; raise it where the model fails whatever it is given."""
-        if not self._lives(batch[0]):
-            raise error
-        good, parts, failed = [], [], {}
-        for row in batch:
+    def _evaluate(self, batch: Sequence[Encoded], size: int, done: dict, failed: dict[int, str]) -> None:
+        """Evaluate so many rows at a time; fewer where memory runs out, and one by one where a row is the fault."""
+        for start in range(0, len(batch), size):
+            part, smaller = batch[start : start + size], 0
             try:
-                parts.append(self._attempt([row]))
-                good.append(row)
+                found = self.model.evaluate(part)
             except MiscalError:
                 raise
-            except Exception as reason:
-                if not self._lives(row):
+            except Exception as error:
+                if ran_out_of_memory(error):
+                    if len(part) == 1:
+                        raise ResourceError(
+                            f"memory ran out on a single row of {part[0].cost} tokens; use a smaller model or "
+                            "--dtype bfloat16"
+                        ) from error
+                    smaller = self.most_rows = min(self.most_rows or len(part), len(part) // 2)
+                elif len(part) > 1:
+                    smaller = 1
+                elif self._lives(part[0]):
+                    said = next(iter(str(error).splitlines()), "")
+                    failed[part[0].row] = f"the model failed: {type(error).__name__}: {said}"
+                    continue
+                else:
                     raise
-                failed[row.row] = (
-                    f"the model failed: {type(reason).__name__}: {next(iter(str(reason).splitlines()), '')}"
-                )
-        if not good:
-            return BatchResult((), (), np.zeros((0, self.model.width), dtype=np.float32), failed)
-        result = _checked(good, _joined(parts))
-        return replace(result, failed=failed | result.failed)
+            if smaller:
+                # not where the error is handled, which would keep what the pass held in memory
+                self._evaluate(part, smaller, done, failed)
+                continue
+            for row, values, state in zip(part, found.log_probs, found.hidden, strict=True):
+                if np.isfinite(values).all() and np.isfinite(state).all():
+                    done[row.row] = values, state
+                else:
+                    failed[row.row] = "the model returned numbers that are not finite"
 
     def _lives(self, row: Encoded) -> bool:
         """Tell whether the model still takes the first token of a row: after some faults of a GPU it never does."""
@@ -271,42 +282,6 @@ class Runner:
         except Exception:
             return False
         return True
-
-    def _parts(self, batch: Sequence[Encoded]) -> list[Sequence[Encoded]]:
-        size = min(len(batch), self.most_rows or len(batch))
-        return [batch[start : start + size] for start in range(0, len(batch), size)]
-
-    def _attempt(self, batch: Sequence[Encoded]) -> Evaluated:
-        try:
-            return self.model.evaluate(batch)
-        except Exception as error:
-            if not ran_out_of_memory(error):
-                raise
-            if len(batch) == 1:
-                raise ResourceError(
-                    f"memory ran out on a single row of {batch[0].cost} tokens; use a smaller model or --dtype bfloat16"
-                ) from error
-        half = len(batch) // 2
-        self.most_rows = min(self.most_rows or half, half)
-        return _joined([self._attempt(part) for part in self._parts(batch)])
-
-
-def _joined(parts: Sequence[Evaluated]) -> Evaluated:
-    return Evaluated(
-        tuple(value for part in parts for value in part.log_probs),
-        np.concatenate([part.hidden for part in parts]),
-    )
-
-
-def _checked(batch: Sequence[Encoded], found: Evaluated) -> BatchResult:
-    """Set aside the rows whose numbers are not finite."""
-    log_probs, states = found.log_probs, found.hidden
-    finite = [np.isfinite(state).all() and np.isfinite(v).all() for state, v in zip(states, log_probs, strict=True)]
-    good = np.flatnonzero(finite)
-    reason = "the model returned numbers that are not finite"
-    failed = {row.row: reason for row, fine in zip(batch, finite, strict=True) if not fine}
-    rows, values = tuple(batch[at].row for at in good), tuple(log_probs[at] for at in good)
-    return BatchResult(rows, values, states[good], failed)
 
 
 _PIECE = re.compile(r" ?[A-Za-z]+| ?\d|\s|.")

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -105,36 +105,26 @@ def refuse_incomplete(report: Mapping[str, Any], model: str) -> None:
 
     >>> refuse_incomplete({"missing_keys": {"lm_head.weight"}}, "m")
     Traceback (most recent call last):
-    miscal.base.errors.FileError: model m: its checkpoint lacks 1 tensor that its configuration asks for \
-(lm_head.weight), whose numbers would be random: get the whole checkpoint, or fix config.json
+    miscal.base.errors.FileError: model m: its checkpoint lacks 1 tensor that its configuration asks for, \
+whose numbers would be random (lm_head.weight): get the whole checkpoint and the config.json that belongs to it
     """
-    missing = _counting(report.get("missing_keys", ()))
-    if missing:
-        raise FileError(
-            f"model {model}: its checkpoint lacks {_named(missing)} that its configuration asks for "
-            f"({_list(missing)}), whose numbers would be random: get the whole checkpoint, or fix config.json"
-        )
-    shapes = {key: (tuple(there), tuple(asked)) for key, there, asked in report.get("mismatched_keys", ())}
-    mismatched = _counting(shapes)
-    if mismatched:
-        there, asked = shapes[mismatched[0]]
-        raise FileError(
-            f"model {model}: {_named(mismatched)} of its checkpoint do not have the shape that its configuration asks "
-            f"for; the first, {mismatched[0]}, has {there} instead of {asked}: get the whole checkpoint, or fix "
-            "config.json"
-        )
-    refuse_unused(report.get("unexpected_keys", ()), model)
-
-
-def refuse_unused(names: Collection[str], model: str) -> None:
-    """Refuse a checkpoint with tensors that have no place in the model."""
-    unused = [name for name in _counting(names) if not _BUFFERS.search(name)]
-    if unused:
-        raise FileError(
-            f"model {model}: its checkpoint holds {_named(unused)} that its configuration has no place for "
-            f"({_list(unused)}), so that another model would be computed than was saved: get the config.json that "
-            "belongs to it"
-        )
+    shapes = {
+        name: f"{name}: {tuple(there)} instead of {tuple(asked)}"
+        for name, there, asked in report.get("mismatched_keys", ())
+    }
+    unused = [name for name in report.get("unexpected_keys", ()) if not _BUFFERS.search(name)]
+    for names, fault in (
+        (report.get("missing_keys", ()), "lacks {} that its configuration asks for, whose numbers would be random"),
+        (shapes, "holds {} of another shape than its configuration asks for"),
+        (unused, "holds {} that its configuration has no place for, so that another model would be computed"),
+    ):
+        if kept := sorted(name for name in names if not _NOT_OF_TEXT.search(name)):
+            counted = f"{len(kept):,} tensor{'s' if len(kept) > 1 else ''}"
+            shown = [*(shapes.get(name, name) for name in kept[:SHOWN]), *(["..."] if len(kept) > SHOWN else [])]
+            raise FileError(
+                f"model {model}: its checkpoint {fault.format(counted)} ({', '.join(shown)}): get the whole checkpoint "
+                "and the config.json that belongs to it"
+            )
 
 
 def refuse_unused_gguf(path: Path, network: torch.nn.Module, model: str) -> None:
@@ -153,18 +143,6 @@ def refuse_unused_gguf(path: Path, network: torch.nn.Module, model: str) -> None
             f"model {model}: the file holds {len(names):,} tensors, but the model that it describes has places for "
             f"{n_places:,}, so that some would be left out: give a file of a model that transformers reads whole"
         )
-
-
-def _counting(names: Collection[str]) -> list[str]:
-    return sorted(name for name in names if not _NOT_OF_TEXT.search(name))
-
-
-def _named(names: Collection[str]) -> str:
-    return f"{len(names):,} tensor{'s' if len(names) > 1 else ''}"
-
-
-def _list(names: list[str]) -> str:
-    return ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
 
 
 NORM_ROWS = 64

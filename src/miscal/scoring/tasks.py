@@ -141,11 +141,10 @@ def _schema(columns: Sequence[str], name: str) -> tuple[frozenset[str], type, Ca
     best = min(SCHEMAS, key=lambda schema: len(schema[0] - set(columns)))[0]
     missing = sorted(best - set(columns))
     near = [f"{c!r} looks like {m!r}" for m in missing for c in difflib.get_close_matches(m, columns, 1)]
-    missed = f"column{'s' if len(missing) > 1 else ''} {', '.join(map(repr, missing))} "
-    missed += "are missing" if len(missing) > 1 else "is missing"
+    hint = f" ({'; '.join(near)})" if near else ""
     allowed = " | ".join(", ".join(sorted(schema[0])) for schema in SCHEMAS)
     raise MissingColumn(
-        f"{name}: {missed}{' (' + '; '.join(near) + ')' if near else ''}; "
+        f"{name}: there is no column {', '.join(map(repr, missing))}{hint}; "
         f"its columns are {', '.join(columns)}; a task needs one of these sets of columns: {allowed}"
     )
 

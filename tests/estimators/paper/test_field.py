@@ -317,8 +317,9 @@ def test_where_no_weight_is_left_the_field_is_the_mean_residual(field, world):
 
 def test_every_setting_is_trained_until_its_patience_ends(world, monkeypatch):
     monkeypatch.setattr("miscal.estimators.paper.grid.HOPELESS", 0.0)
+    monkeypatch.setattr("miscal.estimators.paper.grid.ROUND", 2)
     rows = triples(world.X, world.correct, world.confidence)
-    hopeless = {"sigmas": (0.3, 100.0), "lambdas": (0.01,), "max_epochs": 25, "patience": 25, "n_jobs": 1}
+    hopeless = {"sigmas": (0.3, 100.0), "lambdas": (0.01,), "max_epochs": 5, "patience": 5, "n_jobs": 1}
     assert {one["stopped"] for one in PaperField(**hopeless).fit(rows).selection_} == {"epochs"}
     ours = PaperField(**hopeless, stop_hopeless=True).fit(rows).selection_
     assert {one["stopped"] for one in ours} == {"epochs", "hopeless"}
