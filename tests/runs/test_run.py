@@ -173,20 +173,6 @@ def miscal_copy(run):
 
 
 @pytest.mark.whole
-def test_two_frames_without_shared_rows_are_two_sets(found):
-    other = miscal.discover(loans(seed=9), **EVENT, **QUICK, evidence="test")
-    assert not found.compare(other).same_rows
-
-
-@pytest.mark.whole
-def test_looks_add_up_before_and_after_saving(found, tmp_path):
-    run = miscal.Run(replace(found.content, path=None))
-    assert run.monitor(loans(100, seed=7)).rows == 100
-    run.save(tmp_path / "run")
-    assert miscal.load(tmp_path / "run").monitor(loans(80, seed=8)).rows == 180
-
-
-@pytest.mark.whole
 def test_looks_of_threads_all_count(found, tmp_path):
     run, failed = miscal.Run(replace(found.content, path=None)), []
 

@@ -48,7 +48,11 @@ def put_together(data: Any, y: Any = None, **options: Any) -> Given:
     data = collected(data)
     options = {name: value for name, value in options.items() if value is not None}
     if y is not None:
-        options = _with_outcomes(options, y)
+        event = "confidence" not in options and not {"probability", "event", "positive"}.isdisjoint(options)
+        name = "human" if "judge" in options else "event" if event else "correct"
+        if name in options:
+            raise InputError(f"outcomes are given twice, as y and as {name}: leave one of them out")
+        options[name] = y
     values, options = _values(options)
     frames = FrameKind.of(data)
     refuse_other_order({"data": data, **values, "embeddings": options.get("embeddings")})
@@ -60,7 +64,18 @@ def put_together(data: Any, y: Any = None, **options: Any) -> Given:
             )
         return Given(data, options, frames)
     if not is_table(data):
-        return _of_array(data, values, options)
+        # an array is taken as embeddings are, beside the values of columns
+        if "embeddings" in options:
+            raise InputError(
+                "embeddings are given twice: leave them out where the data are an array, which is the inputs"
+            )
+        if not values or not hasattr(data, "__len__"):
+            raise InputError(
+                "data must be a table, a path, or an array of inputs with outcomes and probabilities beside it, as in "
+                f"discover(X, y, confidence=f); got a value of type {type(data).__name__} alone"
+            )
+        check_lengths(X=data, **values)
+        return Given(values, options | {"embeddings": data}, FrameKind())
     names = list(data) if isinstance(data, Mapping) else getattr(data, "column_names", data.columns)
     taken = [name for name in values if name in map(str, names)]
     if taken:
@@ -68,27 +83,6 @@ def put_together(data: Any, y: Any = None, **options: Any) -> Given:
             f"{taken[0]} is given as values, but the data have a column {taken[0]!r}, too: name that column, or drop it"
         )
     return Given(with_columns(data, values) if values else data, options, frames)
-
-
-def _of_array(data: Any, values: dict[str, Any], options: dict[str, Any]) -> Given:
-    """Take an array as embeddings are taken, beside the values of columns."""
-    if "embeddings" in options:
-        raise InputError("embeddings are given twice: leave them out where the data are an array, which is the inputs")
-    if not values or not hasattr(data, "__len__"):
-        raise InputError(
-            "data must be a table, a path, or an array of inputs with outcomes and probabilities beside it, as in "
-            f"discover(X, y, confidence=f); got a value of type {type(data).__name__} alone"
-        )
-    check_lengths(X=data, **values)
-    return Given(values, options | {"embeddings": data}, FrameKind())
-
-
-def _with_outcomes(options: dict[str, Any], y: Any) -> dict[str, Any]:
-    event = "confidence" not in options and not {"probability", "event", "positive"}.isdisjoint(options)
-    name = "human" if "judge" in options else "event" if event else "correct"
-    if name in options:
-        raise InputError(f"outcomes are given twice, as y and as {name}: leave one of them out")
-    return options | {name: y}
 
 
 def _values(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -10,8 +10,9 @@ from miscal.cli import main
 from miscal.findings.conditions.column_kinds import Cycle, Levels, Missing, Period, Span, Trend, Value
 from miscal.findings.conditions.condition import Frame
 from miscal.findings.conditions.other_kinds import AnyOf, Both, NoneOf
-from miscal.runs.scan.correction import ScanCorrection, ScanMap, ScanShift, _column, _shifted, readable_correction
+from miscal.runs.scan.correction import ScanCorrection, ScanMap, ScanShift, _column, readable_correction, shift_of
 from miscal.runs.scan.document import as_python, as_sql
+from miscal.runs.scan.plan import NoCells
 
 from .test_correction import by_duckdb, by_python
 
@@ -51,7 +52,7 @@ def table(seed=0, n=2_000):
 def test_conditions_are_cells_of_columns(condition):
     rows = table().with_columns(pl.when(pl.int_range(pl.len()) % 9 == 0).then(None).otherwise("kind").alias("kind"))
     columns = {name: rows[name].to_numpy() for name in ("hour", "age", "day")}
-    found = _shifted(1, condition, Frame(len(rows), columns | {"kind": np.array(rows["kind"].to_list(), object)}))
+    found = shift_of(1, condition, Frame(len(rows), columns | {"kind": np.array(rows["kind"].to_list(), object)}))
     shift = ScanShift(
         finding=1, size=1.0, error=0.1, cells=found.member.cells,
         columns=tuple(map(_column, found.member.cuts)), others=found.member.others, scores=found.scores,
@@ -68,7 +69,8 @@ def test_conditions_are_cells_of_columns(condition):
 
 def test_parts_of_dates_have_no_expression():
     frame = Frame(2, {"day": np.array(["2024-01-01", "2024-06-01"], "datetime64[D]")})
-    assert _shifted(1, Cycle("day", "month", 0, 2), frame) is None
+    with pytest.raises(NoCells):
+        shift_of(1, Cycle("day", "month", 0, 2), frame)
 
 
 @pytest.mark.whole

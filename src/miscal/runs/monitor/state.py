@@ -386,18 +386,13 @@ def refuse_other(state: MonitorState, model: tuple[str, ...], tolerance: float |
             "the model or the summary of the run is not the one that this monitor began with: begin a new monitor with "
             f"{argument('out')}, or put the old run back"
         )
-    if tolerance is not None and tolerance != state.tolerance:
-        began = "its default" if state.tolerance is None else f"{state.tolerance:g}"
-        raise MismatchError(
-            f"this monitor began with a tolerance of {began}, and keeps it; got {tolerance:g}: leave it out, "
-            f"or begin a new monitor with {argument('out')}"
-        )
+    kept, own = f"leave it out, or begin a new monitor with {argument('out')}", state.tolerance
+    if tolerance is not None and tolerance != own:
+        began = "its default" if own is None else f"{own:g}"
+        raise MismatchError(f"this monitor began with a tolerance of {began}, and keeps it; got {tolerance:g}: {kept}")
     if group is not None and group != state.group:
         began = "without groups" if state.group is None else f"with groups of {state.group!r}"
-        raise MismatchError(
-            f"this monitor began {began}, and keeps it so; got {group!r}: leave it out, or begin a new monitor "
-            f"with {argument('out')}"
-        )
+        raise MismatchError(f"this monitor began {began}, and keeps it so; got {group!r}: {kept}")
 
 
 def refuse_unfit(state: MonitorState, n_findings: int) -> None:

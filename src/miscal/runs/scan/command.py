@@ -30,6 +30,7 @@ from miscal.data.counting import Answers, CellSource, Question
 from miscal.data.relations import Dialect, only, open_relation, worth_staging
 from miscal.discovery.answer import finding_sentence
 from miscal.discovery.summary_parts import Answer, CurveNumbers
+from miscal.discovery.tables import findings_table
 from miscal.findings.ledger.cells import CellTable, in_units, labelled
 from miscal.findings.ledger.groups import PAIR, not_crossed
 from miscal.findings.ledger.ledger import ADJUSTMENT, Finding, FindingsMethod, ledger_of
@@ -95,14 +96,10 @@ class Scan(ShowsItself):
     @property
     def findings(self) -> pl.DataFrame:
         """Return the findings as a table, the strongest first."""
-        rows = [
-            (one.description, one.n, one.confidence, one.accuracy, one.corrected, one.hidden.value,
-             *(one.hidden.interval or (None, None)), one.p_adjusted)
-            for one in self.summary.findings
-        ]  # fmt: skip
-        numbers = ("predicted", "happened", "corrected", "hidden", "low", "high", "p_adjusted")
-        schema = {"group": pl.String, "rows": pl.Int64, **dict.fromkeys(numbers, pl.Float64)}
-        return pl.DataFrame(rows, schema=schema, orient="row")
+        names = {"description": "group", "n": "rows", "confidence": "predicted", "accuracy": "happened"}
+        names |= {"corrected": "corrected", "hidden": "hidden", "hidden_low": "low", "hidden_high": "high"}
+        table = findings_table(self.summary.findings)
+        return table.select(*(pl.col(name).alias(shown) for name, shown in names.items()), "p_adjusted")
 
     def sql(self, dialect: Dialect = "ansi") -> str:
         """Return the correction as one SQL expression over the names of the columns.

@@ -31,6 +31,7 @@ from miscal.findings.conditions.column_kinds import Levels, Missing, Period, Spa
 from miscal.findings.conditions.condition import Condition, Frame, frame_of_rows, seconds
 from miscal.findings.conditions.other_kinds import AnyOf, Both, NoneOf
 from miscal.findings.ledger.blocks import Split
+from miscal.runs.scan.plan import NoCells
 
 MAPS = ("identity", "platt", "isotonic")
 """The simplest first."""
@@ -289,22 +290,25 @@ def readable_correction(run: RunContent) -> ReadableCorrection:
     )
     shifted, left_out = [], []
     for number, one in enumerate(run.summary.findings, start=1):
-        found = None if set(one.condition.columns) - able else _shifted(number, one.condition, frame)
-        if found is None:
+        try:
+            if set(one.condition.columns) - able:
+                raise NoCells
+            found = shift_of(number, one.condition, frame)
+        except NoCells:
             left_out.append(f"{one.description}: no condition on columns of the table")
             continue
         cuts = tuple(replace(cut, truth=cut.column in truths) for cut in found.member.cuts)
-        member = replace(found.member, cuts=cuts)
-        shifted.append(replace(found, member=member, fewer=effect_of_mean(rows, found.split.inside)))
+        fewer = effect_of_mean(rows, found.split.inside)
+        shifted.append(replace(found, member=replace(found.member, cuts=cuts), fewer=fewer))
     correction, _ = fit_correction(rows, shifted, effect_of_mean(rows, np.ones(len(rows), bool)))
     full = average(log_losses(rows.correct, values["corrected"][shown]), rows.weight)
     return ReadableCorrection(correction, probability, full, tuple(left_out))
 
 
-def _shifted(number: int, condition: Condition, frame: Frame) -> Shifted | None:
-    """Return a finding by cells of columns; None where it has none."""
+def shift_of(number: int, condition: Condition, frame: Frame) -> Shifted:
+    """Return a finding by cells of columns."""
     if condition.lacks(frame) is not None:
-        return None
+        raise NoCells
     inside = condition.rows(frame)
     if isinstance(condition, Trend):
         ends = [seconds(end) if isinstance(end, str) else end for end in (condition.lower, condition.upper)]
@@ -314,25 +318,19 @@ def _shifted(number: int, condition: Condition, frame: Frame) -> Shifted | None:
         scores = (-0.5, 0.0, 0.5) if len(edges) == 2 else (-0.5, 0.5)
         tested = 0.5 * inside - 0.5 * (lower & ~inside)
         return Shifted(number, Member((_timed(cut, frame),), (), apart=True), Split(inside, tested), scores)
-    member = _member(condition, frame)
-    return None if member is None else Shifted(number, member, Split(inside, inside.astype(np.float64)))
+    return Shifted(number, _member(condition, frame), Split(inside, inside.astype(np.float64)))
 
 
-def _member(condition: Condition, frame: Frame) -> Member | None:
+def _member(condition: Condition, frame: Frame) -> Member:
     if isinstance(condition, NoneOf):
         inner = _member(AnyOf(condition.conditions), frame)
-        return None if inner is None else replace(inner, others=not inner.others)
-    if isinstance(condition, Both):
-        parts = [_one_column(one, frame) for one in condition.conditions]
-        known = [part for part in parts if part is not None]
-        if len(known) < len(parts):
-            return None
-        return Member(tuple(cut for cut, _ in known), tuple(product(*(cells for _, cells in known))))
-    found = _one_column(condition, frame)
-    return None if found is None else Member((found[0],), tuple((cell,) for cell in found[1]))
+        return replace(inner, others=not inner.others)
+    of = condition.conditions if isinstance(condition, Both) else (condition,)
+    cuts, cells = zip(*(_one_column(one, frame) for one in of), strict=True)
+    return Member(cuts, tuple(product(*cells)))
 
 
-def _one_column(condition: Condition, frame: Frame) -> tuple[Cut, Sequence[int]] | None:
+def _one_column(condition: Condition, frame: Frame) -> tuple[Cut, Sequence[int]]:
     """Cut the column of a condition so that some of its cells are what it says."""
     if isinstance(condition, AnyOf):
         return _any_of(condition.conditions, frame)
@@ -349,23 +347,20 @@ def _one_column(condition: Condition, frame: Frame) -> tuple[Cut, Sequence[int]]
         edges = tuple(end if span else seconds(end) for end in (low, high) if end is not None)
         cut = Cut(condition.column, NUMBER if span else DATE, edges=edges)
         return _timed(cut, frame), [0 if low is None else 1]
-    return None
+    raise NoCells
 
 
-def _any_of(conditions: Sequence[Condition], frame: Frame) -> tuple[Cut, Sequence[int]] | None:
+def _any_of(conditions: Sequence[Condition], frame: Frame) -> tuple[Cut, Sequence[int]]:
     """Put values of one column together."""
     parts = [_one_column(one, frame) for one in conditions]
-    known = [part for part in parts if part is not None]
-    names = {(cut.column, cut.kind) for cut, _ in known}
-    if len(known) < len(parts) or len(names) > 1:
-        return None
-    if len(known) == 1:
-        return known[0]
-    if any(cut.edges or (not cut.values and list(cells) != [1]) for cut, cells in known):
-        return None
-    values: list[Any] = list(dict.fromkeys(value for cut, _ in known for value in cut.values))
-    blank = any(not cut.values for cut, _ in known)
-    return replace(known[0][0], values=tuple(values)), range(len(values) + blank)
+    if len(parts) == 1:
+        return parts[0]
+    ranges = any(cut.edges or (not cut.values and list(cells) != [1]) for cut, cells in parts)
+    if ranges or len({(cut.column, cut.kind) for cut, _ in parts}) > 1:
+        raise NoCells
+    values: list[Any] = list(dict.fromkeys(value for cut, _ in parts for value in cut.values))
+    blank = any(not cut.values for cut, _ in parts)
+    return replace(parts[0][0], values=tuple(values)), range(len(values) + blank)
 
 
 def _timed(cut: Cut, frame: Frame) -> Cut:

@@ -104,8 +104,8 @@ def found_units(relation: Relation, sums: Sums, least_rows: int) -> str | None:
     return min(able, key=lambda one: one.endswith(":day"), default=None)
 
 
-class _NoCells(Exception):
-    """Why a column is left out."""
+class NoCells(Exception):
+    """Why a column, or a condition, is left out."""
 
 
 class Counted(Part):
@@ -282,7 +282,7 @@ def plan_of(
     for name in _names(relation, sums, columns):
         try:
             cut, rows = _cut(relation, sums, name, n, strata, least_rows)
-        except _NoCells as why:
+        except NoCells as why:
             left_out.append((name, str(why)))
             continue
         cuts.append(cut)
@@ -362,12 +362,12 @@ def _cut(relation: Relation, sums: Sums, name: str, n: float, strata: int, least
     """Cut a column; return about how many rows its cells have, too."""
     kind, of = relation.kind_of(name), relation.schema[name]
     if kind is None:
-        raise _NoCells(f"holds {of}, which has no cells")
+        raise NoCells(f"holds {of}, which has no cells")
     if kind == TEXT:
         cut, rows = _text(level_counts(relation, sums.rows, name, MOST_LEVELS + 2), name, n, of == nw.Boolean)
     elif kind == DATE:
         if getattr(of, "time_zone", None):
-            raise _NoCells("holds times with a time zone: cast them to dates")
+            raise NoCells("holds times with a time zone: cast them to dates")
         cut, rows = _between(name, day_counts(relation, sums.rows, name), DATE, False)
         cut = replace(cut, timed=of != nw.Date)
     else:
@@ -392,7 +392,7 @@ def _enough(relation: Relation, sums: Sums, cut: Cut, least: int) -> tuple[Cut, 
     if 0 < blank < least and cut.kind == TEXT:
         cut, blank, pooled = replace(cut, blank=False, pooled=cut.pooled + 1), 0.0, pooled + blank
     elif 0 < blank < least:
-        raise _NoCells(f"has fewer than {least} rows without a value: fill them, or leave these rows out")
+        raise NoCells(f"has fewer than {least} rows without a value: fill them, or leave these rows out")
     if cut.kind == TEXT:
         order = sorted(range(cut.count), key=lambda place: -rows[place])
         while order and (rows[order[-1]] < least or 0 < pooled < least):
@@ -408,7 +408,7 @@ def _enough(relation: Relation, sums: Sums, cut: Cut, least: int) -> tuple[Cut, 
         ends = zip(cut.edges or cut.values[1:], np.diff(run), strict=True)
         cut = replace(cut, values=(), edges=tuple(end for end, new in ends if new), whole=whole)
     if len(rows) + (blank > 0) + (pooled > 0) < 2 or not rows:
-        raise _NoCells(f"has no two values of {least} rows")
+        raise NoCells(f"has no two values of {least} rows")
     return cut, np.array(rows)
 
 
@@ -421,10 +421,10 @@ def _text(levels: pl.DataFrame, name: str, n: float, truth: bool) -> tuple[Cut, 
     kept = known.filter(pl.col("n") >= LEDGER_DEFAULTS.min_rows).head(MOST_LEVELS).sort("value")
     rows = float(kept["n"].sum())
     if len(kept) == 0 or rows < (1 - LEDGER_DEFAULTS.identifier_share) * (n - blank):
-        raise _NoCells(f"names rows, not groups: few of its values have {LEDGER_DEFAULTS.min_rows} rows")
+        raise NoCells(f"names rows, not groups: few of its values have {LEDGER_DEFAULTS.min_rows} rows")
     few, values = n - blank - rows, tuple(kept["value"].to_list())
     if len(values) < 2 and not blank and not few:
-        raise _NoCells("has one value")
+        raise NoCells("has one value")
     pooled = {"pooled": len(known) - len(kept), "pooled_rows": round(few)}
     return Cut(name, TEXT, values, truth=truth, **pooled), kept["n"].to_numpy()
 
@@ -432,16 +432,16 @@ def _text(levels: pl.DataFrame, name: str, n: float, truth: bool) -> tuple[Cut, 
 def _between(name: str, counted: pl.DataFrame, kind: str, integer: bool) -> tuple[Cut, np.ndarray]:
     """Cut numbers or dates, counted in narrow cells, between edges; few numbers one by one."""
     if len(counted) == 0:
-        raise _NoCells("has no value")
+        raise NoCells("has no value")
     rows, low, high = (counted[column].to_numpy().astype(float) for column in ("n", "low", "high"))
     if len(counted) < 2 and low[0] == high[0]:
-        raise _NoCells("has one value")
+        raise NoCells("has one value")
     if kind == NUMBER and len(counted) <= LEDGER_DEFAULTS.few_values and (low == high).all():
         return Cut(name, NUMBER, tuple(low.tolist())), rows
     points = np.maximum(1, np.rint(rows / rows.sum() * _POINTS).astype(int))
     values = np.concatenate([np.linspace(*ends, many) for *ends, many in zip(low, high, points, strict=True)])
     bins = bins_of(name, np.rint(values) if integer else values, LEDGER_DEFAULTS.bins, kind == DATE)
     if bins.count < 2:
-        raise _NoCells("has one value")
+        raise NoCells("has one value")
     cut = Cut(name, kind, edges=tuple(bins.inner.tolist()), whole=bins.whole and integer)
     return cut, np.bincount(np.searchsorted(np.array(wide(cut).edges), (low + high) / 2, "right"), rows)
