@@ -262,11 +262,18 @@ class ProbabilityAxes:
     marks: tuple[tuple[float, str], ...]
 
     def diagram(
-        self, curve: CurveNumbers | None, terms: Vocabulary, said: Callable[..., str], *, style: str = ""
+        self,
+        curve: CurveNumbers | None,
+        terms: Vocabulary,
+        said: Callable[..., str],
+        *,
+        style: str = "",
+        joined: bool = False,
     ) -> Chart | None:
         """Draw the bins of a curve that have rows, as dots whose area grows with their rows; None without any.
 
-        `said` makes the title of a dot of its confidence, its accuracy, the ends of its interval and its rows.
+        `said` makes the title of a dot of its confidence, its accuracy, the ends of its interval and its rows; dots may
+        be `joined` on linear axes: where 0 and 1 have no place of their own, a line would lead to the ends.
         """
         bins = (
             [] if curve is None else zip(curve.confidence, curve.accuracy, curve.low, curve.high, curve.n, strict=False)
@@ -284,8 +291,7 @@ class ProbabilityAxes:
         lines = [
             ("grid", "".join(f"M{x(mark)} {y.start}V{y.stop}" for mark, _ in self.marks)),
             ("diagonal", f"M{x.start} {y.start}L{x.stop} {y.stop}"),
-            # where 0 and 1 have no place of their own, a line through the dots would lead to the ends
-            *([("curve", path((mark.x, mark.y) for mark in marks))] if self.name == LINEAR else []),
+            *([("curve", path((mark.x, mark.y) for mark in marks))] if joined and self.name == LINEAR else []),
         ]
         titles = f"{terms.probability}, %", f"{terms.rate}, %"
         across = [(x(mark), label, "middle") for mark, label in self.marks]

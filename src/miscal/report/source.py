@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel
 
 from miscal.base.errors import CorruptFile, FileError, command
-from miscal.base.frames import read_parquet
 from miscal.base.vocabulary import Vocabulary, vocabulary
+from miscal.data.readers.source import own_parquet
 from miscal.discovery.run_folder import COLUMNS_FILE
 from miscal.discovery.summary import Summary, read_summary
 from miscal.discovery.tables import Tables, schema, tables_of
@@ -129,15 +129,9 @@ def printable(value: Content) -> Content:
 
 
 def _read_table(path: Path, needed: tuple[str, ...]) -> "pl.DataFrame":
-    import polars as pl
-
     if not path.is_file():
         raise FileError(f"{path}: no such file; {REMEDY}")
-    try:
-        table = read_parquet(path)
-    # A damaged file can make the reader panic, which is no ordinary exception.
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-        raise CorruptFile(f"{path}: not readable as parquet ({str(error)[:200]}); {REMEDY}") from error
+    table = own_parquet(path)
     missing = [name for name in needed if name not in table.columns]
     if missing:
         raise CorruptFile(f"{path}: column {', '.join(missing)} is missing; it has {table.columns}; {REMEDY}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -22,7 +22,7 @@ from miscal.discovery.estimating import corrections_by_name
 from miscal.discovery.fitted_rows import TEST, evaluated_rows
 from miscal.discovery.run import RunContent
 from miscal.estimators.estimate import regimes_of
-from miscal.estimators.paper.readout import RawField, choose_raw_field
+from miscal.estimators.paper.readout import choose_raw_field
 from miscal.runs.compare.estimates import FOLDS
 from miscal.study.plan import StudyPair
 from miscal.study.tables import attributes
@@ -51,6 +51,8 @@ class FieldRows:
         Confidences corrected by the field, in [0, 1].
     epsilon : float
         Half-width of the band of delta that counts as well calibrated.
+    chosen : mapping
+        Columns of the table ``pairs`` that a field of the raw inputs fills: what was chosen, and the seconds it took.
     """
 
     correct: np.ndarray
@@ -62,6 +64,7 @@ class FieldRows:
     supported: np.ndarray
     corrected: np.ndarray
     epsilon: float
+    chosen: Mapping[str, Any] = field(default_factory=dict)
 
     def regimes_of(self, epsilon: float) -> np.ndarray:
         """Regime of each row at an epsilon: "over", "good", "under", or None; object, shape (n,)."""
@@ -78,15 +81,6 @@ class FieldRows:
         regime = self.regime
         every = np.ones(len(regime), dtype=bool)
         return {"all": every, **{name: regime == name for name in ("over", "under", "good")}}
-
-
-@dataclass(frozen=True, eq=False)
-class RawGeometry:
-    """The field of the raw inputs: its rows, what was chosen, and the seconds that it took."""
-
-    rows: FieldRows
-    field: RawField
-    seconds: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +126,7 @@ class PairResult:
         return FieldRows(correct=some["correct"].to_numpy().astype(np.float64), epsilon=self.epsilon, **columns)
 
     @cached_property
-    def raw(self) -> RawGeometry | None:
+    def raw(self) -> FieldRows | None:
         """The residuals of the paper's bank smoothed over the raw inputs, at the evaluation rows.
 
         None where it is not asked for, for another method, and where all rows are evaluated: the bank that all share
@@ -149,7 +143,7 @@ class PairResult:
         sorter = np.argsort(triples.row)
         bank = sorter[np.searchsorted(triples.row, fitted.bank_rows_, sorter=sorter)]
         val = (triples.split == "val") & (weight > 0)
-        field = choose_raw_field(
+        smoothed = choose_raw_field(
             triples.X[bank],
             fitted.bank_residual_,
             fitted.bank_weight_,
@@ -162,16 +156,17 @@ class PairResult:
             # draws the pairs of rows behind the unit of the bandwidths
             random_state=self.pair.seed,
         )
-        estimate = field.estimate(triples.X[test], learned.confidence)
-        rows = replace(
+        estimate = smoothed.estimate(triples.X[test], learned.confidence)
+        chosen = attributes(smoothed, "sigma", "alpha", "proxy")
+        return replace(
             learned,
             delta=estimate.delta,
             hidden=estimate.delta - learned.visible,
             local=estimate.local,
             supported=estimate.supported,
             corrected=estimate.corrected,
+            chosen=chosen | {"seconds_field": round(time.monotonic() - start, 3)},
         )
-        return RawGeometry(rows, field, round(time.monotonic() - start, 3))
 
     @cached_property
     def globally_corrected(self) -> np.ndarray:
@@ -213,7 +208,7 @@ class PairResult:
     @property
     def geometries(self) -> dict[str, FieldRows]:
         """Rows by the name of their geometry: "learned" and, where it is measured, "raw"."""
-        return {"learned": self.learned} | ({} if self.raw is None else {"raw": self.raw.rows})
+        return {"learned": self.learned} | ({} if self.raw is None else {"raw": self.raw})
 
 
 def units(triples: Triples) -> np.ndarray:

@@ -275,7 +275,7 @@ def _diagram(source: Source, name: str, label: str, state: str, n: int) -> View:
         f"{count(n)} rows: {terms.probability} {formatting.percent(says, digits)}, {terms.rate} "
         f"{formatting.percent(rate, digits)} (95 % interval {bounds(ends, 'percent', digits)})"
     )
-    charts = [axes.diagram(curve, terms, said, style=f"axes-{axes.name}") for axes in axes_of(summary)]
+    charts = [axes.diagram(curve, terms, said, style=f"axes-{axes.name}", joined=True) for axes in axes_of(summary)]
     shown = [one for one in charts if one is not None]
     return View(name=name, label=label, when=STATES[state], n=n, drawn=shown, smece=smece)
 

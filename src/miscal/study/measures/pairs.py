@@ -23,7 +23,7 @@ from miscal.evidence.power import threshold_sensitivity
 from miscal.evidence.stability import slice_bootstrap
 from miscal.report.alone import FIRST_ERROR
 from miscal.runs.compare.estimates import group_means
-from miscal.study.pair_result import FieldRows, PairResult, RawGeometry, TableRows
+from miscal.study.pair_result import FieldRows, PairResult, TableRows
 from miscal.study.tables import REGIONS, SOUGHT, TABLES, attributes, with_ends
 
 COVERAGES = tuple(np.linspace(0.05, 1.0, 20).round(2).tolist())
@@ -49,11 +49,9 @@ the band in whole hundredths, such as 0.05, are edges, so that no bin lies on bo
 def measure_pair(result: PairResult) -> TableRows:
     """Fill the table ``pairs``: a row for the learned field and, where it is measured, one for the raw inputs."""
     blank = dict.fromkeys(TABLES["pairs"])
-    rows = [blank | _of_geometry(result, "learned", result.learned) | _of_learned(result)]
-    if result.raw is not None:
-        chosen = attributes(result.raw.field, "sigma", "alpha", "proxy") | {"seconds_field": result.raw.seconds}
-        rows.append(blank | _of_geometry(result, "raw", result.raw.rows) | chosen)
-    return {"pairs": rows}
+    more = {"learned": _of_learned(result), "raw": result.raw and result.raw.chosen}
+    each = result.geometries.items()
+    return {"pairs": [blank | _of_geometry(result, name, rows) | more[name] for name, rows in each]}
 
 
 def _of_geometry(result: PairResult, geometry: str, rows: FieldRows) -> dict[str, Any]:
@@ -155,15 +153,15 @@ def measure_corrections(result: PairResult) -> TableRows:
     return {"corrections": rows}
 
 
-def _of_raw(result: PairResult, raw: RawGeometry) -> Mapping[str, Comparison]:
+def _of_raw(result: PairResult, raw: FieldRows) -> Mapping[str, Comparison]:
     """Compare the raw field's correction with global ones learned from the same training rows."""
     test = evaluated_rows(result.triples)
     corrected = result.triples.confidence.copy()
-    corrected[test] = raw.rows.corrected
+    corrected[test] = raw.corrected
     train = (result.found.table["split"] == "train").to_numpy()
     values = corrections_by_name(result.triples, corrected, [(train, np.ones(len(test), dtype=bool))])
-    labelled = LabelledRows.of(raw.rows.correct, raw.rows.confidence)
-    return comparison(labelled, {name: value[test] for name, value in values.items()}, raw.rows.regime)
+    labelled = LabelledRows.of(raw.correct, raw.confidence)
+    return comparison(labelled, {name: value[test] for name, value in values.items()}, raw.regime)
 
 
 def measure_deferral(result: PairResult) -> TableRows:

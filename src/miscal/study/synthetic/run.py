@@ -159,12 +159,11 @@ def write_all(folder: ExperimentFolder, asked: Settings) -> tuple[Path, tuple[st
                 section = build([records[cell] for cell in cells])
                 drawn = [
                     {"name": title, "caption": caption, "data": _written(folder.path / "figures", figure, title)}
-                    for title, caption, figure in section.drawings
+                    for title, caption, figure in section["drawings"]
                 ]
-            _keep_tables(folder.path, section.tables)
-            numbers = {"found": written(section.found), "shown": written(section.shown)}
-            told = {"name": name, "title": TITLES[name], "said": SAID[name], "notes": section.notes, "figures": drawn}
-            sections[name] = told | numbers | {"tables": section.tables}
+            _keep_tables(folder.path, section["tables"])
+            section |= {one: written(section[one]) for one in ("found", "shown")}
+            sections[name] = section | {"name": name, "title": TITLES[name], "said": SAID[name], "figures": drawn}
     every = costs_of(list(records.values()))
     _keep_tables(folder.path, {"costs": every})
     spent = every.group_by("world", "method", maintain_order=True).agg(

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
-from matplotlib.figure import Figure
 from scipy import stats
 from scipy.stats import rankdata
 
@@ -23,19 +22,11 @@ from miscal.study.synthetic import figures
 from miscal.study.synthetic.experiments import Record, capacity_of, layers, n_parameters
 from miscal.study.synthetic.figures import brief, by, over_settings
 
+Section = dict[str, Any]
+"""What is said of an experiment: `found` here, `drawings`, a table to read (`shown`), `tables` to keep, and `notes`.
 
-class ExperimentSection(NamedTuple):
-    """One experiment: what was found here, drawings, a table to read, tables to keep, and what is to be known of them.
-
-    A drawing is its name, a caption that also serves those who cannot see it, and its figure.
-    """
-
-    found: pl.DataFrame
-    drawings: list[tuple[str, str, Figure]]
-    shown: pl.DataFrame
-    tables: dict[str, pl.DataFrame]
-    notes: str = ""
-
+A drawing is its name, a caption that also serves those who cannot see it, and its figure.
+"""
 
 FEWEST_CHOICES = 5
 """Choices from which on their rank correlations are shown."""
@@ -59,7 +50,7 @@ def means(table: pl.DataFrame, places: dict[str, str], values: dict[str, str]) -
     return found.select(pl.col(column).alias(head) for head, column in (places | values).items())
 
 
-def clusters(records: Sequence[Record]) -> ExperimentSection:
+def clusters(records: Sequence[Record]) -> Section:
     """Three clusters: recovery, and what a global reliability diagram hides."""
     table, first = recovery(records), _first_seed(records)
     found = table.group_by("method", maintain_order=True).agg(
@@ -80,12 +71,11 @@ def clusters(records: Sequence[Record]) -> ExperimentSection:
                 figures.hidden_regimes(first[0])),
     ]  # fmt: skip
     shown = table.select("method", "seed", "r", error="rmse")
-    return ExperimentSection(
-        found, drawings, shown, {"clusters": table, "clusters-rows": test_rows(records)}, _UNDEFINED
-    )
+    kept = {"clusters": table, "clusters-rows": test_rows(records)}
+    return Section(found=found, drawings=drawings, shown=shown, tables=kept, notes=_UNDEFINED)
 
 
-def sinusoid(records: Sequence[Record]) -> ExperimentSection:
+def sinusoid(records: Sequence[Record]) -> Section:
     """Sinusoid: recovery over (A, k), beside what is possible with the coordinate known."""
     table, first = recovery(records), _first_seed(records)
     below, worst = pl.col("limit") - _R, _R.arg_min()
@@ -116,10 +106,10 @@ def sinusoid(records: Sequence[Record]) -> ExperimentSection:
         f"is told, with the bandwidth that is best in hindsight. {_UNDEFINED}"
     )
     shown = means(table, {"method": "method", **_PLACE}, {"r": "r", "limit": "limit", "error": "rmse"})
-    return ExperimentSection(found, drawings, shown, {"sinusoid": table}, notes)
+    return Section(found=found, drawings=drawings, shown=shown, tables={"sinusoid": table}, notes=notes)
 
 
-def interaction(records: Sequence[Record]) -> ExperimentSection:
+def interaction(records: Sequence[Record]) -> Section:
     """Sigma against lambda at one frequency and several amplitudes."""
     table = candidates(records)
     mean = table.group_by("frequency", "amplitude", "sigma", "lambda", maintain_order=True).agg(
@@ -149,10 +139,10 @@ def interaction(records: Sequence[Record]) -> ExperimentSection:
     )
     shown = means(shown.sort("frequency", "amplitude", "lambda"), named | {"lambda": "lambda"}, words)
     found = found.rename({column: head for head, column in named.items()})
-    return ExperimentSection(found, drawings, shown, {"interaction": table}, notes)
+    return Section(found=found, drawings=drawings, shown=shown, tables={"interaction": table}, notes=notes)
 
 
-def selection(records: Sequence[Record]) -> ExperimentSection:
+def selection(records: Sequence[Record]) -> Section:
     """Choice without the truth: proxy (paper) or out-of-fold log loss (auto) against the oracle."""
     table = choices(records)
     by_setting = table.group_by("method", "amplitude", "frequency").agg(pl.col("regret").mean())
@@ -186,7 +176,8 @@ def selection(records: Sequence[Record]) -> ExperimentSection:
     kept = {"selection": table, "selection-candidates": candidates(records)}
     values = {"Spearman": "spearman", "spread": "spread", "best r": "oracle", "chosen r": "chosen_r",
               "regret": "regret", "paper's regret": "paper_regret"}  # fmt: skip
-    return ExperimentSection(found, drawings, means(table, {"method": "method", **_PLACE}, values), kept, notes)
+    shown = means(table, {"method": "method", **_PLACE}, values)
+    return Section(found=found, drawings=drawings, shown=shown, tables=kept, notes=notes)
 
 
 def rank_agreement(choices: pl.DataFrame) -> dict[str, float | None]:
@@ -201,7 +192,7 @@ def rank_agreement(choices: pl.DataFrame) -> dict[str, float | None]:
     return found
 
 
-def resreg(records: Sequence[Record]) -> ExperimentSection:
+def resreg(records: Sequence[Record]) -> Section:
     """Residual regression against capacity and (A, k), with a method on the same rows beside it."""
     table = regressions(records)
     every = table.filter(pl.col("parameters") == pl.col("parameters").max())
@@ -239,7 +230,7 @@ def resreg(records: Sequence[Record]) -> ExperimentSection:
     shown = means(wide, places, {"r": "r", "best epoch": "epoch"} | {f"r of {method}": method for method in methods})
     shown = shown.with_columns(pl.col("best epoch").round().cast(pl.Int64))
     found = found.join(epochs, on="of", how="left", maintain_order="left")
-    return ExperimentSection(found, drawings, shown, {"resreg": table}, notes)
+    return Section(found=found, drawings=drawings, shown=shown, tables={"resreg": table}, notes=notes)
 
 
 BUILDERS = {maker.__name__: maker for maker in (clusters, sinusoid, interaction, selection, resreg)}
