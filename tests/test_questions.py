@@ -17,7 +17,7 @@ from .test_docs import commands, decimals
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 STEP = re.compile(
-    r"```python\n(?P<python>.*?)```|(?P<shell>(?:^    .*\n)+)|```text\n(?P<text>.*?)```", re.DOTALL | re.MULTILINE
+    r"```python\n(?P<python>.*?)```|(?P<shell>(?:^    [^\n]*\n)+)|```text\n(?P<text>.*?)```", re.DOTALL | re.MULTILINE
 )
 """What a page lets a reader do, and what that prints."""
 
