@@ -212,7 +212,33 @@ def test_values_that_are_not_finite_are_refused_or_dropped(column, bad):
         read_triples(data, features="x")
     t = read_triples(data, features="x", on_invalid="drop")
     assert t.row.tolist() == [i for i in range(N) if i not in cells]
-    assert f"3 of 200 rows were dropped as invalid: '{column}' (3)" in t.notes
+    assert t.source["n_dropped"] == 3
+    assert any(f"3 of 200 rows were dropped as invalid: {said}" in note for note in t.notes for said in ("the ", "'"))
+
+
+@pytest.mark.parametrize("column", ["confidence", "correct"])
+def test_a_word_in_a_csv_is_an_invalid_value_of_its_row_where_rows_may_be_dropped(column, tmp_path):
+    data = frame().with_columns(pl.col("correct").cast(pl.Int64))
+    words = pl.when(pl.int_range(pl.len()).is_in([7, 19])).then(pl.lit("n/a")).otherwise(pl.col(column).cast(pl.String))
+    data.with_columns(words.alias(column)).write_csv(path := tmp_path / "rows.csv")
+    with pytest.raises(InputError, match=rf"{column} must .*'n/a'"):
+        read_triples(path, features="x")
+    t, sound = read_triples(path, features="x", on_invalid="drop"), data[[i for i in range(N) if i not in (7, 19)]]
+    assert (t.confidence == sound["confidence"].to_numpy()).all()
+    assert (t.correct == sound["correct"].to_numpy()).all()
+    assert t.source["n_dropped"] == 2
+    # of a column of words, none is dropped
+    data.with_columns(pl.format("{} sure", column).alias(column)).write_csv(path)
+    with pytest.raises(InputError, match=f"{column} must "):
+        read_triples(path, features="x", on_invalid="drop")
+
+
+def test_confidences_of_which_most_lie_outside_are_refused_as_a_column():
+    data = frame().with_columns(
+        confidence=pl.when(pl.int_range(pl.len()) < 120).then(1.5).otherwise(pl.col("confidence"))
+    )
+    with pytest.raises(InputError, match=r"confidence must lie in \[0, 1\]; got 120 of 200"):
+        read_triples(data, features="x", on_invalid="drop")
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), 1e300])
@@ -223,7 +249,7 @@ def test_embeddings_that_are_not_finite_are_refused_or_dropped(bad):
         read_triples(frame(), embeddings=X)
     t = read_triples(frame(), embeddings=X, on_invalid="drop")
     np.testing.assert_array_equal(t.X, np.delete(X, [3, 5], axis=0).astype(np.float32))
-    assert any("'embeddings' (2)" in note for note in t.notes)
+    assert any("the embedding holds NaN, infinity or a value too large for float32 (2)" in note for note in t.notes)
 
 
 def test_a_missing_text_is_refused_where_it_is_x_and_empty_where_it_is_shown():
@@ -236,7 +262,7 @@ def test_a_missing_text_is_refused_where_it_is_x_and_empty_where_it_is_shown():
 
 def test_confidences_out_of_range_are_refused_or_dropped():
     data = with_cells("confidence", {1: 1.5, 4: -0.2})
-    with pytest.raises(InputError, match=r"confidence must lie in \[0, 1\].*2 of 200 .*rows 1, 4"):
+    with pytest.raises(InputError, match=r"confidence: 2 of 200 .*outside \[0, 1\] .rows 1, 4"):
         read_triples(data, features="x")
     assert len(read_triples(data, features="x", on_invalid="drop")) == N - 2
 

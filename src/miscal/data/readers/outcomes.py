@@ -90,6 +90,25 @@ def plain_words(series: pl.Series, kind: Kind) -> tuple[np.ndarray, tuple[str, .
     return None
 
 
+def without_words(series: pl.Series, kind: Kind) -> pl.Series:
+    """Return a column of text as outcomes, null where it holds another word, where most are outcomes; else as it is.
+
+    Examples
+    --------
+    >>> without_words(pl.Series("y", ["1", "n/a", "0"]), "answer").to_list()
+    [1.0, None, 0.0]
+    >>> without_words(pl.Series("y", ["late", "on time"]), "event").to_list()
+    ['late', 'on time']
+    """
+    if series.dtype != pl.String:
+        return series
+    text, meant = series.str.strip_chars().str.to_lowercase(), (_PLAIN[:2] if kind == ANSWER else PLAIN[kind])
+    for found in (text.replace_strict(meaning, default=None, return_dtype=pl.Float64) for meaning in meant):
+        if found.count() > series.count() / 2:
+            return found
+    return series
+
+
 def _named(series: pl.Series, positive: Any, name: str) -> tuple[np.ndarray, tuple[str, ...]]:
     text = series.cast(pl.String)
     happened = _equals(series, positive)
