@@ -13,9 +13,8 @@ from safetensors.numpy import load_file, save_file
 
 from miscal.base.errors import FileError, InputError, MismatchError, TrustError
 from miscal.base.folders import built, state_of
-from miscal.data.encoders.features import FeatureColumns
+from miscal.data.encoders.features import Embeddings, Encoder, FeatureColumns
 from miscal.data.encoders.kinds import FEW_CATEGORIES
-from miscal.data.encoders.protocol import Embeddings, Encoder
 from miscal.data.encoders.texts import (
     ENCODERS,
     TextSentenceTransformer,

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from miscal.base.errors import InputError, MissingColumn
 from miscal.base.folders import built, state_of
-from miscal.data.encoders.features import FeatureColumns
+from miscal.data.encoders.features import Encoder, FeatureColumns
 from miscal.data.encoders.kinds import KINDS, DateColumn
-from miscal.data.encoders.protocol import Encoder
 from miscal.data.encoders.texts import PlacesAndColumns
 from miscal.data.readers.column_readings import KEY, ColumnReading
 from miscal.data.readers.leaks import LeakSearch

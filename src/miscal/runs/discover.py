@@ -141,15 +141,15 @@ def _with_encoder(triples: Triples) -> Triples:
     """Return triples whose model can take new rows: what was made of arrays takes arrays."""
     if triples.encoder is not None:
         return triples
-    from miscal.data.encoders.protocol import Embeddings
+    from miscal.data.encoders.features import Embeddings
 
     return replace(triples, encoder=Embeddings().fit(triples.X))
 
 
 def _kept(given: Given, triples: Triples) -> GivenRows:
     """Return what a folder must keep of the rows that were in memory."""
-    from miscal.data.readers.matrices import numbers_or_checked, read_matrix
     from miscal.data.readers.opening import open_source
+    from miscal.data.readers.source import numbers_or_checked, read_matrix
     from miscal.discovery.run import GivenRows
 
     memory = triples.source.get("in_memory", {})

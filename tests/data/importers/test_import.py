@@ -64,14 +64,14 @@ def test_what_is_imported_is_read_as_triples(tmp_path, tool):
 
 
 TOY = """
-from miscal.data.importers.logs import ImportedRow, log_of
+from miscal.data.importers.logs import Row, log_of
 
 FILES = ("*.toy",)
 
 
 def read(path):
     pairs = [line.split() for line in path.read_text().splitlines()]
-    return log_of(path, [ImportedRow(str(i), None, float(f), int(y)) for i, (f, y) in enumerate(pairs)], {})
+    return log_of(path, [Row(str(i), None, float(f), int(y)) for i, (f, y) in enumerate(pairs)], {})
 """
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from miscal.base.errors import InputError, MissingColumn
 from miscal.base.folders import built, state_of
-from miscal.data.encoders.protocol import Encoder
+from miscal.data.encoders.features import Encoder
 from miscal.data.readers.names import COLUMN_SYNONYMS, guess, match
 from miscal.data.readers.new_rows import read_inputs
 from miscal.data.readers.read import read_triples

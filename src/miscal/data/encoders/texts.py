@@ -18,8 +18,7 @@ from miscal.base.extras import installed, need
 from miscal.base.files import digest
 from miscal.base.folders import State, fields_of
 from miscal.base.progress import with_progress
-from miscal.data.encoders.features import FeatureColumns
-from miscal.data.encoders.protocol import Embeddings, Encoder, Unknown
+from miscal.data.encoders.features import Embeddings, Encoder, FeatureColumns, Unknown
 from miscal.data.triples import InputLayout
 
 MAX_TERMS = 10_000
@@ -268,7 +267,7 @@ class Combined(Encoder):
 
     Examples
     --------
-    >>> from miscal.data.encoders.protocol import Embeddings
+    >>> from miscal.data.encoders.features import Embeddings
     >>> values = PlacesAndColumns(np.zeros((3, 2), np.float32), pl.DataFrame({"kind": ["a", "b", "a"]}))
     >>> encoder = Combined(Embeddings(), FeatureColumns(["kind"])).fit(values)
     >>> encoder.transform(values)[:, 2:].tolist()

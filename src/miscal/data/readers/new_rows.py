@@ -17,16 +17,13 @@ from miscal.base.options import of_fields, takes
 from miscal.base.signatures import checked_call
 from miscal.base.vocabulary import ANSWER, Kind, Vocabulary, vocabulary
 from miscal.data.columns import OF_OUTCOMES, NewColumns, split_names
-from miscal.data.encoders.features import FeatureColumns, blank_rows
-from miscal.data.encoders.protocol import Encoder, Unknown
+from miscal.data.encoders.features import Encoder, FeatureColumns, Unknown, blank_rows
 from miscal.data.encoders.texts import Combined
 from miscal.data.judged import JudgeScale
 from miscal.data.readers.class_columns import ClassColumns, as_probabilities, classes_of
-from miscal.data.readers.matrices import numbers_or_checked, read_matrix
 from miscal.data.readers.names import columns_of, find, guess, listed, match
-from miscal.data.readers.opening import open_source
+from miscal.data.readers.opening import content_digest, open_source
 from miscal.data.readers.outcomes import new_scores
-from miscal.data.readers.provenance import content_digest
 from miscal.data.readers.roles import Asked
 from miscal.data.readers.rows import (
     BESIDE,
@@ -39,7 +36,7 @@ from miscal.data.readers.rows import (
     refuse_lengths,
     with_inputs,
 )
-from miscal.data.readers.source import Piece, Source, nan_as_null
+from miscal.data.readers.source import Piece, Source, nan_as_null, numbers_or_checked, read_matrix
 
 
 def can_be_blank(names: str | Sequence[str], encoder: Encoder) -> tuple[str, ...]:
@@ -135,7 +132,7 @@ class NewRows:
     blank : array of shape (m,)
         Of the rows in `whole`: in words, which of their columns were asked to be taken as blank; None where none is.
     digest : str
-        Of everything that was read for them, by :func:`~miscal.data.readers.provenance.content_digest`.
+        Of everything that was read for them, by :func:`~miscal.data.readers.opening.content_digest`.
     probability : float64 array of shape (n, K), or None
         Of a model of several classes: the probability of each, NaN in rows without usable ones. The confidence is the
         largest of a row.
@@ -378,7 +375,7 @@ def read_inputs(source: Any, *, encoder: Encoder, **options: Any) -> NewRows:
 
     Examples
     --------
-    >>> from miscal.data.encoders.protocol import Embeddings
+    >>> from miscal.data.encoders.features import Embeddings
     >>> new = read_inputs({"conf": [0.2, 0.9]}, encoder=Embeddings(3), embeddings=np.zeros((2, 3)))
     >>> new.X.shape, new.confidence.tolist()
     ((2, 3), [0.2, 0.9])

@@ -20,8 +20,7 @@ from miscal.base.signatures import checked_call
 from miscal.base.threads import global_random_kept
 from miscal.base.vocabulary import ANSWER, JUDGE, KINDS, Kind, vocabulary
 from miscal.data.columns import SINGLE, Columns, name_of, split_names
-from miscal.data.encoders.features import FeatureColumns
-from miscal.data.encoders.protocol import Embeddings, Encoder
+from miscal.data.encoders.features import Embeddings, Encoder, FeatureColumns
 from miscal.data.encoders.texts import Combined, PlacesAndColumns, text_encoder
 from miscal.data.judged import JudgeReading, UnjudgedRows
 from miscal.data.readers.answers import answers_of, one_answer
@@ -36,9 +35,8 @@ from miscal.data.readers.column_readings import (
     without_leaks,
 )
 from miscal.data.readers.names import find, left_out_of, refuse_told
-from miscal.data.readers.opening import open_source
+from miscal.data.readers.opening import fingerprints, open_source, refuse_changed
 from miscal.data.readers.outcomes import labelling_of, outcomes, read_judge, without_words
-from miscal.data.readers.provenance import fingerprints, refuse_changed
 from miscal.data.readers.roles import NO_GROUPS, Roles, groups_of, roles_of, times_of, with_naming
 from miscal.data.readers.rows import (
     AUTO,
@@ -232,7 +230,7 @@ def _options(
 def reread(source: dict[str, Any], **changed: Any) -> Triples:
     """Read the rows of a run again, from its ``Triples.source``.
 
-    `source`: as :func:`miscal.data.readers.provenance.found_in` returns it; `changed`: options of :func:`read_triples`
+    `source`: as :func:`miscal.data.readers.opening.found_in` returns it; `changed`: options of :func:`read_triples`
     that are to be others than in the run.
     """
     refuse_changed(source)

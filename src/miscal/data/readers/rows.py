@@ -19,9 +19,8 @@ from miscal.data.columns import RowColumns
 from miscal.data.encoders.dates import read_dates
 from miscal.data.encoders.texts import PlacesAndColumns
 from miscal.data.judged import ClassProbabilities
-from miscal.data.readers.matrices import numbers_or_checked, read_matrix
 from miscal.data.readers.names import columns_of, decide, find, listed, match, unreserved
-from miscal.data.readers.source import Piece, Source, nan_as_null
+from miscal.data.readers.source import Piece, Source, nan_as_null, numbers_or_checked, read_matrix
 
 _WRITTEN = {
     r"^\s*-?[\d.,]+\s*%\s*$": "these are percentages: write decimals with a point, no sign, and divide by 100",

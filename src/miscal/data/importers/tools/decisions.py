@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from miscal.data.importers.logs import (
-    ImportedRow,
     Log,
+    Row,
     UnusableLog,
     UnusableRow,
     dict_in,
@@ -174,7 +174,7 @@ def _digest(state: Any) -> str:
 # --- one answer ------------------------------------------------------------------------------------------------------
 
 
-def _row(one: Asked, labels: Labels, twice: bool) -> ImportedRow:
+def _row(one: Asked, labels: Labels, twice: bool) -> Row:
     if one.answer.get("malformed"):
         raise UnusableRow("the answer is malformed")
     if not one.answered:
@@ -205,7 +205,7 @@ def _row(one: Asked, labels: Labels, twice: bool) -> ImportedRow:
     if number(one.answer.get("confidence")) is not None:
         own["stated_confidence"] = one.answer["confidence"]
     more = one.about | scalars(one.answer, "type", "noul", "choice", "confidence")
-    return ImportedRow(
+    return Row(
         id=one.item,
         within=one.key[1:],
         text=one.text,
@@ -264,7 +264,7 @@ def _option(value: Any, options: Mapping[str, float], words: Mapping[str, Any]) 
     return found if found in options else None
 
 
-def _with_shares(rows: Sequence[ImportedRow]) -> list[ImportedRow]:
+def _with_shares(rows: Sequence[Row]) -> list[Row]:
     """Give each option a column, where all rows have the same few."""
     if len({row.choices for row in rows}) != 1 or len(rows[0].choices or ()) > MOST_COLUMNS:
         return list(rows)

@@ -19,8 +19,8 @@ from miscal.base.errors import CorruptFile
 from miscal.data.importers.logs import (
     MAGIC,
     Archive,
-    ImportedRow,
     Log,
+    Row,
     UnusableLog,
     UnusableRow,
     dict_in,
@@ -123,7 +123,7 @@ def _log(path: Path, header: dict[str, Any], samples: Iterable[Any]) -> Log:
     )
 
 
-def _row(name: str, sample: dict[str, Any], origin: dict[str, Any], *, shuffled: bool) -> ImportedRow:
+def _row(name: str, sample: dict[str, Any], origin: dict[str, Any], *, shuffled: bool) -> Row:
     text = _text(sample.get("input"))
     scores = [one for one in dict_in(sample, "scores").values() if isinstance(one, dict)]
     said = next((one for one in (stated(s.get("value"), s.get("metadata")) for s in scores) if one is not None), None)
@@ -153,7 +153,7 @@ def _row(name: str, sample: dict[str, Any], origin: dict[str, Any], *, shuffled:
     if score.answer not in (None, predicted):
         raise UnusableRow("the answer that was scored differs from the letter that was generated")
     right = right_positions(sample.get("target"), len(choices))
-    return ImportedRow(
+    return Row(
         id=name,
         text=text,
         confidence=probs[predicted],
@@ -178,7 +178,7 @@ def _text(given: Any) -> str | None:
     return first_text(given)
 
 
-def _notes(path: Path, header: dict[str, Any], rows: Sequence[ImportedRow]) -> list[str]:
+def _notes(path: Path, header: dict[str, Any], rows: Sequence[Row]) -> list[str]:
     notes = []
     if header.get("status") != "success":
         notes.append(f"{path.name}: the run did not finish (status {header.get('status', 'unknown')})")

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from miscal.data.importers.logs import (
-    ImportedRow,
     Log,
+    Row,
     UnusableLog,
     UnusableRow,
     dict_in,
@@ -83,7 +83,7 @@ def read(path: Path) -> Log:
     return log_of(path, rows, left_out, certain(path, rows))
 
 
-def _row(name: str, result: dict[str, Any]) -> ImportedRow:
+def _row(name: str, result: dict[str, Any]) -> Row:
     response = dict_in(result, "response")
     answer = response.get("output")
     if result.get("failureReason") == _ERROR or answer is None:
@@ -99,7 +99,7 @@ def _row(name: str, result: dict[str, Any]) -> ImportedRow:
         raise UnusableRow(NONE)
     text = answer if isinstance(answer, str) else json.dumps(answer)
     own = {} if said is None else {IN_TEXT: in_text(text) is not None or "confidence" in _object(answer)}
-    return ImportedRow(
+    return Row(
         id=name,
         text=_prompt(result),
         confidence=confidence,
