@@ -62,13 +62,20 @@ def one_dimensional(name: str, shape: tuple[int, ...]) -> str:
     return f"{name} must be one-dimensional, of shape (n,); its shape is {shape}{remedy}"
 
 
-def _refuse_non_finite(values: np.ndarray, name: str, rows: np.ndarray | None) -> None:
-    bad = ~np.isfinite(values)
+def refuse_rows(name: str, bad: np.ndarray, what: str, rows: np.ndarray | None, remedy: str) -> None:
+    """Refuse rows of which one value is `what` it may not be: how many, which are the first, and what to do.
+
+    >>> refuse_rows("age", np.array([False, True]), "missing", None, "fill them in")
+    Traceback (most recent call last):
+    ...
+    miscal.base.errors.InputError: age: 1 of 2 values are missing (row 1); fill them in
+    """
     if bad.any():
-        raise InputError(
-            f"{name}: {int(bad.sum())} of {len(values)} values are missing, NaN or infinite ({row_list(bad, rows)}); "
-            f"give finite numbers, or {DROP}"
-        )
+        raise InputError(f"{name}: {int(bad.sum())} of {len(bad)} values are {what} ({row_list(bad, rows)}); {remedy}")
+
+
+def _refuse_non_finite(values: np.ndarray, name: str, rows: np.ndarray | None) -> None:
+    refuse_rows(name, ~np.isfinite(values), "missing, NaN or infinite", rows, f"give finite numbers, or {DROP}")
 
 
 def looks_like_percentages(values: np.ndarray) -> bool:

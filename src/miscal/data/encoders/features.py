@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import polars as pl
 
-from miscal.base.arrays import column_of, quoted, row_list, value_list
-from miscal.base.checks import check_features
+from miscal.base.arrays import column_of, quoted, value_list
+from miscal.base.checks import check_features, refuse_rows
 from miscal.base.errors import InputError, argument
 from miscal.data.encoders.kinds import (
     CategoryColumn,
@@ -395,9 +395,6 @@ def _of_kind(series: pl.Series, kind: ColumnKind, blanks: bool) -> pl.Series:
                 f"{series.dtype if found is None else found.shown}"
             )
     missing = blank_rows(series)
-    if missing.any() and not blanks:
-        raise InputError(
-            f"column {kind.column!r}: {int(missing.sum())} of {len(series)} values are missing ({row_list(missing)}), "
-            "and none was where the model learned; fill them in, or drop those rows"
-        )
+    remedy = "none was where the model learned: fill them in, or drop those rows"
+    refuse_rows(f"column {kind.column!r}", missing & (not blanks), "missing", None, remedy)
     return series

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from miscal.base.arrays import SHOWN_IN_WARNING, column_of, did_you_mean, value_list
-from miscal.base.checks import check_correct
+from miscal.base.checks import check_correct, refuse_rows
 from miscal.base.errors import InputError, argument
 from miscal.base.vocabulary import ANSWER, EVENT, JUDGE, Kind
 from miscal.data.encoders.features import blank_rows
@@ -235,10 +235,10 @@ def labelling_of(rows: TableRows, roles: Roles) -> NDArray[np.float64] | None:
     """Read the probability by which each row was chosen for people to judge, (n,); None where none was named."""
     if roles.labelling is None:
         return None
-    name, faults = label("labelling_probability", roles.labelling), RowFaults(rows.row)
-    values = numbers(rows, roles.labelling, name)
-    faults.add(name, ~((values > 0) & (values <= 1)), "no probabilities above 0 and up to 1", name)
-    faults.refuse("give each row that people have judged the probability by which it was chosen")
+    name = label("labelling_probability", roles.labelling)
+    values, what = numbers(rows, roles.labelling, name), "no probabilities above 0 and up to 1"
+    remedy = "give each row that people have judged the probability by which it was chosen"
+    refuse_rows(name, ~((values > 0) & (values <= 1)), what, rows.row, remedy)
     return values
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from miscal.base.arrays import column_of, counted
-from miscal.base.checks import CLIP_TOLERANCE, EXTREME_WEIGHTS, check_seed, extreme_weights
+from miscal.base.checks import CLIP_TOLERANCE, EXTREME_WEIGHTS, check_seed, extreme_weights, refuse_rows
 from miscal.base.errors import InputError, MismatchError, argument
 from miscal.base.folds import content_order
 from miscal.base.options import of_fields, takes
@@ -137,12 +137,12 @@ def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **opti
     }
     usual = one_answer(rows.frame, roles.answers, y) if roles.kind == ANSWER else None
     if usual is not None:
-        made["one_answer"] = {"answer": usual.answer, "n": usual.given}
+        made["one_answer"] = {"answer": usual[0], "n": usual[1]}
     notes = (
         *((f"{clipped} [0, 1] and were clipped",) if (stated != f).any() else ()),
         *of_labels,
         *about_leaks,
-        *(() if usual is None else (usual.note,)),
+        *(() if usual is None else (usual[-1],)),
         *unseen_note(table, inputs, {*roles.reserved, *roles.naming, *roles.answers.keys, inputs.text}),
         *stroked_dates(rows.frame, readings),
     )
@@ -292,9 +292,8 @@ def _drop_weightless(rows: TableRows, roles: Roles) -> TableRows:
         return rows
     name = label("weight", roles.weight)
     values = numbers(rows, roles.weight, name)
-    faults = RowFaults(rows.row)
-    faults.add(name, ~(values >= 0) | np.isinf(values), "no finite numbers of at least 0", name)
-    faults.refuse(f"correct them, or drop these rows with {argument('where')}")
+    remedy = f"correct them, or drop these rows with {argument('where')}"
+    refuse_rows(name, ~(values >= 0) | np.isinf(values), "no finite numbers of at least 0", rows.row, remedy)
     if extreme_weights(values):
         raise InputError(f"{name} {EXTREME_WEIGHTS}; got a largest one of {values.max():.3g}: divide all by their mean")
     kept = values > 0

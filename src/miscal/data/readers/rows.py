@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from miscal.base.arrays import column_of, row_list, value_list
-from miscal.base.checks import DROP, non_finite_rows, refuse_outside
+from miscal.base.checks import DROP, non_finite_rows, refuse_outside, refuse_rows
 from miscal.base.errors import InputError, MissingColumn, argument
 from miscal.base.precision import chosen_rows, held, held_rows
 from miscal.base.vocabulary import Vocabulary
@@ -59,11 +59,7 @@ class RowFaults:
     def refuse(self, remedy: str = f"correct them, or {DROP}") -> None:
         """Raise for the first fault."""
         for name, what, _, own in self._found[:1]:
-            bad = self.first == 1
-            raise InputError(
-                f"{name}: {int(bad.sum())} of {len(bad)} values are {what} ({row_list(bad, self.row)}); "
-                + "; ".join(filter(None, (own, remedy)))
-            )
+            refuse_rows(name, self.first == 1, what, self.row, "; ".join(filter(None, (own, remedy))))
 
     def refuse_or_drop(self, rows: TableRows, *, drop: bool) -> TableRows:
         """Return the rows without a fault, noting how many were dropped for which one; refuse any, or all."""
@@ -394,10 +390,9 @@ def missing(rows: TableRows, column: str) -> np.ndarray:
 
 def refuse_missing(rows: TableRows, columns: Sequence[str]) -> None:
     """Refuse missing values in any of the columns."""
-    faults = RowFaults(rows.row)
     for column in columns:
-        faults.add(f"column {column!r}", missing(rows, column), "missing, NaN or infinite", repr(column))
-    faults.refuse(f"fill them in, or {DROP}")
+        what, remedy = "missing, NaN or infinite", f"fill them in, or {DROP}"
+        refuse_rows(f"column {column!r}", missing(rows, column), what, rows.row, remedy)
 
 
 def with_inputs(
@@ -461,13 +456,12 @@ def metadata_of(rows: TableRows, column: str) -> np.ndarray:
 
 def refuse_repeated(rows: TableRows, column: str) -> None:
     """Refuse an id of new rows that occurs twice."""
-    series, faults = column_of(rows.frame, column), RowFaults(rows.row)
+    series = column_of(rows.frame, column)
     repeated = series.is_duplicated() & series.is_not_null()
     shown = f"the same id as in another row: {value_list(series.filter(repeated).to_list())}"
-    faults.add(f"column {column!r}", repeated.to_numpy(), shown, repr(column))
-    faults.refuse(
-        f"the first look knew rows by it: give each row one of its own, or begin a new monitor with {argument('out')}"
-    )
+    remedy = f"give each row one of its own, or begin a new monitor with {argument('out')}"
+    name = f"column {column!r}"
+    refuse_rows(name, repeated.to_numpy(), shown, rows.row, f"the first look knew rows by it: {remedy}")
 
 
 def encoder_values(inputs: XSource, frame: pl.DataFrame, X: np.ndarray | None) -> Any:
