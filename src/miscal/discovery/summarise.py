@@ -17,10 +17,10 @@ from miscal.base.number_wording import percent
 from miscal.base.vocabulary import JUDGE, vocabulary
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean, labelled
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
-from miscal.data.copies import copies
 from miscal.data.judged import JudgeReading, UnjudgedRows
 from miscal.data.readers.column_readings import READ_COLUMNS, ColumnReading
 from miscal.data.readers.outcomes import scale_words
+from miscal.data.splits import copies
 from miscal.data.triples import SPLITS, Triples
 from miscal.discovery import measurements
 from miscal.discovery.alarms import alarms, copy_alarms, leak_alarms, plain_facts, say_little

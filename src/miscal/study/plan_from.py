@@ -9,8 +9,7 @@ from typing import Any
 
 from miscal.base.arrays import column_of, did_you_mean
 from miscal.base.errors import FileError, InputError
-from miscal.data.readers.opening import open_source
-from miscal.data.readers.parquet import MANIFEST, TRIPLES
+from miscal.data.readers.opening import MANIFEST, TRIPLES, open_source
 from miscal.study.plan import READ_OPTIONS, safe_name
 
 MODEL = "model"
