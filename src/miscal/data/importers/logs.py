@@ -9,8 +9,7 @@ import re
 import struct
 import zipfile
 import zlib
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -94,19 +93,6 @@ class Log:
     rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
     ids_of: str | None = None
-
-
-def usable_rows(
-    samples: Iterable[tuple[str, Sample]], row_of: Callable[[str, Sample], Row]
-) -> tuple[list[Row], dict[str, list[str]]]:
-    """Return the rows of named samples, and the names of those left out by the reason."""
-    rows, left_out = [], defaultdict(list)
-    for name, sample in samples:
-        try:
-            rows.append(row_of(name, sample))
-        except UnusableRow as reason:
-            left_out[str(reason)].append(name)
-    return rows, left_out
 
 
 def log_of(path: Path, rows: Sequence[Row], left_out: Mapping[str, Sequence[str]], notes: Iterable[str] = ()) -> Log:

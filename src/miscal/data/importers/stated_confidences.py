@@ -19,7 +19,6 @@ from miscal.data.importers.logs import (
     UnusableRow,
     log_of,
     number,
-    usable_rows,
 )
 
 NO_NUMBER = "the stated confidence is no number from 0 to 100, or what stands beside the number leaves it open"
@@ -207,17 +206,26 @@ def answers_log(
     row_of: Callable[[str, Sample], Row],
     *,
     notes: Callable[[Sequence[Row]], Iterable[str]] = lambda rows: (),
-    without: tuple[Sequence[str], str] = ((), ""),
+    without: tuple[Sequence[str], str | Callable[[], Log]] = ((), ""),
+    after: Callable[[list[Row]], list[Row]] = list,
 ) -> Log:
     """Put the answers of a log into rows.
 
-    ``without`` holds reasons why answers have no confidence, and what the log lacks if no row is left for one of them.
+    ``without`` holds reasons why answers have no confidence, and what the log lacks if no row is left for one of them,
+    or what else it is read as; ``after`` is done to the rows once all confidences are probabilities.
     """
-    rows, left_out = usable_rows(samples, row_of)
+    rows, left_out = [], defaultdict(list)
+    for name, sample in samples:
+        try:
+            rows.append(row_of(name, sample))
+        except UnusableRow as reason:
+            left_out[str(reason)].append(name)
     reasons, refusal = without
     if not rows and left_out.keys() & {*reasons}:
+        if callable(refusal):
+            return refusal()
         raise UnusableLog(f"{path} holds no {refusal}")
-    rows = scaled(path, rows)
+    rows = after(scaled(path, rows))
     return log_of(path, rows, left_out, [*notes(rows), *certain(path, rows)])
 
 

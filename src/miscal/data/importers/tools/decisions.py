@@ -24,13 +24,12 @@ from miscal.data.importers.logs import (
     UnusableRow,
     dict_in,
     list_in,
-    log_of,
     number,
     rows_of,
     scalars,
-    usable_rows,
     whole_or_records,
 )
+from miscal.data.importers.stated_confidences import answers_log
 
 FILES = ("*.jsonl", "*.ndjson", "*.json")
 
@@ -119,15 +118,16 @@ def read(path: Path, labels: Labels | None = None) -> Log:
     whole = [one for one in every if one.answered and not one.answer.get("malformed")]
     twice = {one.key for one in whole if first.setdefault(one.key, one.answer) != one.answer}
     named = [(f"{one.item}/{one.name or 'answer'}/{one.repeat}", one) for one in every]
-    rows, left_out = usable_rows(named, lambda _, one: _row(one, labels or {}, one.key in twice))
-    if not rows and NO_LABEL in left_out:
-        raise UnusableLog(f"{path} holds no {GIVE_LABELS}")
-    items = len({row.id for row in rows})
-    notes = [f"{len(rows):,} answers to {items:,} items: all answers to one item count once"]
-    if n_other := sum(row.confidence < max(row.choice_probs or (0.0,)) - ROUNDING for row in rows):
-        notes.append(f"{path.name}: in {n_other:,} rows the decision is not the likeliest option; they are kept")
+
+    def notes(rows: Sequence[Row]) -> Iterator[str]:
+        yield f"{len(rows):,} answers to {len({row.id for row in rows}):,} items: all answers to one item count once"
+        if n_other := sum(row.confidence < max(row.choice_probs or (0.0,)) - ROUNDING for row in rows):
+            yield f"{path.name}: in {n_other:,} rows the decision is not the likeliest option; they are kept"
+
+    row_of = lambda _, one: _row(one, labels or {}, one.key in twice)  # noqa: E731
+    log = answers_log(path, named, row_of, notes=notes, without=([NO_LABEL], GIVE_LABELS), after=_with_shares)
     bench = next((line["bench"] for line in lines if isinstance(line.get("bench"), str)), "")
-    return replace(log_of(path, _with_shares(rows), left_out, notes), ids_of=bench)
+    return replace(log, ids_of=bench)
 
 
 def _every(path: Path, lines: Sequence[dict[str, Any]]) -> Iterator[Asked]:

@@ -23,22 +23,19 @@ from miscal.data.importers.logs import (
     first_text,
     get_in,
     list_in,
-    log_of,
     log_probability,
     scalars,
-    usable_rows,
     whole_or_records,
 )
 from miscal.data.importers.stated_confidences import (
     IN_TEXT,
     NO_NUMBER,
     Judgement,
-    certain,
+    answers_log,
     confidence_of,
     in_text,
     judged_log,
     outcome_of,
-    scaled,
     text_of_value,
     value_of,
 )
@@ -71,16 +68,16 @@ def read(path: Path) -> Log:
             "-o results.json or results.jsonl wrote"
         )
     named = {f"{result.get('id') or at}/{at}": result for at, result in enumerate(results)}
-    rows, left_out = usable_rows(named.items(), _row)
-    if not rows and NONE in left_out:
-        return _judged(path, named)
-    rows = scaled(path, rows)
+    return answers_log(path, named.items(), _row, without=([NONE], lambda: _judged(path, named)), after=_several)
+
+
+def _several(rows: list[Row]) -> list[Row]:
+    """Give each row all confidences that any row has."""
     names = [name for name in (STATED, LIKELIHOOD, PER_TOKEN) if any(name in row.confidences for row in rows)]
     given = [{**row.confidences, **({STATED: row.confidence} if row.stated else {})} for row in rows]
-    rows = [
+    return [
         replace(row, confidences={name: own.get(name) for name in names}) for row, own in zip(rows, given, strict=True)
     ]
-    return log_of(path, rows, left_out, certain(path, rows))
 
 
 def _row(name: str, result: dict[str, Any]) -> Row:
