@@ -348,11 +348,8 @@ def text_encoder(column: str = "text", *, model: str | None = None, seed: int = 
     """
     if model is None and default_sentence_model() is None:
         return TextTfidfSvd(column, seed=seed)
-    named = _by_kind().get(f"text-{model}")
+    # classes; a protocol says nothing of constructors
+    named: Any = {encoder.kind: encoder for encoder in ENCODERS}.get(f"text-{model}")
     if named is not None and named is not TextSentenceTransformer:
         return named(column, seed=seed)
     return TextSentenceTransformer(column, model)
-
-
-def _by_kind() -> dict[str, Any]:  # classes; a protocol says nothing of constructors
-    return {encoder.kind: encoder for encoder in ENCODERS}

@@ -225,17 +225,13 @@ def answers_log(
         if callable(refusal):
             return refusal()
         raise UnusableLog(f"{path} holds no {refusal}")
-    rows = after(scaled(path, rows))
-    return log_of(path, rows, left_out, [*notes(rows), *certain(path, rows)])
-
-
-def scaled(path: Path, rows: Sequence[Row]) -> list[Row]:
-    """Turn the confidences that are as they were stated into probabilities, all on one scale."""
     try:
+        # those that are as they were stated become probabilities, all on one scale
         shares = iter(shares_of([row.confidence for row in rows if row.stated]))
     except InputError as error:
         raise UnusableLog(f"{path}: {error}") from error
-    return [replace(row, confidence=next(shares)) if row.stated else row for row in rows]
+    rows = after([replace(row, confidence=next(shares)) if row.stated else row for row in rows])
+    return log_of(path, rows, left_out, [*notes(rows), *certain(path, rows)])
 
 
 def certain(path: Path, rows: Sequence[Row]) -> list[str]:

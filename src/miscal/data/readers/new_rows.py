@@ -354,7 +354,12 @@ def open_new_rows(
     own = getattr(features_of(encoder), "columns", ())
     option = asked.words.columns[0]
     several = classes_of(opened, option, asked.probability, columns.probabilities, classes)
-    column = None if several is not None else _confidence_column(opened, option, asked.probability, fitted_on)
+    column, named = None, asked.probability or fitted_on
+    if several is None and named is None:
+        column = guess(option, opened.columns)
+    elif several is None:
+        fitted = f"{option} (the model was fitted on this column; {argument(option, takes='COL')} names another)"
+        column = find(str(named), opened.columns, what=fitted if asked.probability is None else option)
     blank = can_be_blank(columns.missing_as_blank, encoder)
     absent = [name for name in own if name not in (*opened.columns, *blank)]
     refuse_absent(absent, opened, encoder.can_be_blank, costs or {})
@@ -382,12 +387,3 @@ def read_inputs(source: Any, *, encoder: Encoder, **options: Any) -> NewRows:
     """
     opened = open_new_rows(source, encoder=encoder, whole=True, **options)
     return opened.read(opened.whole)
-
-
-def _confidence_column(source: Source, option: str, named: str | None, fitted_on: str | None) -> str:
-    if named is not None:
-        return find(named, source.columns, what=option)
-    if fitted_on is None:
-        return guess(option, source.columns)
-    own = f"{option} (the model was fitted on this column; {argument(option, takes='COL')} names another)"
-    return find(fitted_on, source.columns, what=own)

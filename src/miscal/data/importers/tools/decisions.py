@@ -143,7 +143,8 @@ def _every(path: Path, lines: Sequence[dict[str, Any]]) -> Iterator[Asked]:
         state = request.get("state", line.get("state", line.get("input") if request is line else None))
         item = _first(line, _ID, _first(request, _ID))
         if item is None:
-            item = _digest(state) if state else f"{path.stem}, line {at}"
+            same = hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()[:12]
+            item = f"state {same}" if state else f"{path.stem}, line {at}"
         questions, answers = dict_in(request, "questions"), dict_in(response, "answers") or dict_in(line, "answers")
         right = next((one for name in LABELS if (one := dict_in(line, name))), {})
         if not questions and not answers:
@@ -165,10 +166,6 @@ def _first(values: Mapping[str, Any], names: Sequence[str], default: Any = None)
     """Return the first text, number or truth value that is there."""
     found = (values[name] for name in names if isinstance(values.get(name), str | int | float))
     return next((one for one in found if one == one and one != ""), default)
-
-
-def _digest(state: Any) -> str:
-    return f"state {hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()[:12]}"
 
 
 # --- one answer ------------------------------------------------------------------------------------------------------
