@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from miscal.base.errors import InputError, argument
-from miscal.base.folds import content_order, linked, row_groups
+from miscal.base.folds import linked, row_groups
 from miscal.base.precision import chosen_rows
 from miscal.base.vocabulary import ANSWER, Kind, vocabulary
 from miscal.data.triples import SPLITS, Triples
@@ -163,9 +163,7 @@ def in_canonical_order(triples: Triples) -> tuple[Triples, np.ndarray]:
     apart = replace(rows, X=rows.X[:, :0], layout=rows.layout).take(order)
     if rows.judged is not None:
         others = rows.judged.unjudged
-        columns = (others.confidence, others.group, others.weight, others.text, *others.metadata.values())
-        placed = others.take(content_order(others.X, *(column for column in columns if column is not None)))
-        apart = replace(apart, judged=replace(apart.judged, unjudged=placed))
+        apart = replace(apart, judged=replace(apart.judged, unjudged=others.take(others.canonical_order)))
     placed = replace(apart, X=chosen_rows(rows.X, order))
     # sorting them again would change nothing
     placed.__dict__["canonical_order"] = np.arange(len(placed))

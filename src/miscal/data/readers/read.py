@@ -22,7 +22,7 @@ from miscal.base.vocabulary import ANSWER, JUDGE, KINDS, Kind, vocabulary
 from miscal.data.columns import SINGLE, Columns, name_of, split_names
 from miscal.data.encoders.features import Embeddings, Encoder, FeatureColumns
 from miscal.data.encoders.texts import Combined, PlacesAndColumns, text_encoder
-from miscal.data.judged import JudgeReading, UnjudgedRows
+from miscal.data.judged import JudgeReading
 from miscal.data.readers.answers import answers_of, one_answer
 from miscal.data.readers.candidate_groups import candidates_of
 from miscal.data.readers.class_columns import with_top_label
@@ -178,15 +178,17 @@ def _offer_columns(table: Source, columns: Columns) -> tuple[Source, tuple[str, 
     return table.offering([name for name in table.columns if name not in left_out]), left_out
 
 
-def _unjudged(rows: TableRows, roles: Roles, inputs: XSource, encoder: Encoder, *, drop: bool) -> UnjudgedRows:
+def _unjudged(rows: TableRows, roles: Roles, inputs: XSource, encoder: Encoder, *, drop: bool) -> Triples:
     """Read the rows that people have not judged, with the encoder of the others."""
     if len(rows.row):
         # they have no outcome that could be missing
         rows = _valid_rows(rows, replace(roles, correct=roles.confidence), inputs, drop=drop, typed=True)
     values = encoder_values(inputs, rows.frame, rows.X)
-    return UnjudgedRows(
+    f = column_of(rows.frame, roles.confidence).to_numpy()
+    return Triples(
         X=_transformed(encoder, values) if len(rows.row) else np.zeros((0, encoder.n_features), np.float32),
-        confidence=numbers(rows, roles.confidence, roles.labels[0]),
+        confidence=f,
+        correct=np.full(len(f), np.nan),
         row=rows.row.astype(np.int64),
         metadata={name: metadata_of(rows, name) for name in roles.naming},
         text=None if inputs.text is None else texts(rows.frame, inputs.text),
