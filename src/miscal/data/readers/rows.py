@@ -415,9 +415,8 @@ def with_inputs(
         blanks = name not in own and (not lists if fitted is None else name in fitted.with_blanks)
         if kind == "number":
             values = numbers_in(series, shown, faults, said, typed=name not in text, blanks=blanks)
-            too_large = np.abs(np.nan_to_num(values, nan=0.0, posinf=np.inf, neginf=-np.inf)) > _LARGEST
             large = "infinite or too large for float32"
-            faults.add(shown, too_large, large, f"{said} is {large}")
+            faults.add(shown, np.abs(values) > _LARGEST, large, f"{said} is {large}")
             found += [] if fitted is None else [pl.Series(name, values)]
         elif not blanks:
             faults.add(shown, series.is_null().to_numpy(), "missing", f"{said} is missing")
