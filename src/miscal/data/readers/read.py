@@ -189,11 +189,7 @@ def _unjudged(rows: TableRows, roles: Roles, inputs: XSource, encoder: Encoder, 
         X=_transformed(encoder, values) if len(rows.row) else np.zeros((0, encoder.n_features), np.float32),
         confidence=f,
         correct=np.full(len(f), np.nan),
-        row=rows.row.astype(np.int64),
-        metadata={name: metadata_of(rows, name) for name in roles.naming},
-        text=None if inputs.text is None else texts(rows.frame, inputs.text),
-        group=None if roles.grouping is None else groups_of(rows, roles.grouping),
-        weight=_weights(rows, roles),
+        **_beside(rows, roles, inputs),
     )
 
 
@@ -326,33 +322,37 @@ def _assembled(
     seed: int,
     embed_model: str | None,
 ) -> Triples:
-    group = None if roles.grouping is None else groups_of(rows, roles.grouping)
-    values = encoder_values(inputs, rows.frame, rows.X)
+    values, beside = encoder_values(inputs, rows.frame, rows.X), _beside(rows, roles, inputs)
     encoder = _new_encoder(inputs, seed, embed_model)
     split, about_split = _split(rows, roles, encoder, values)
-    check_trainable(y, split, roles.kind, group)
+    check_trainable(y, split, roles.kind, beside["group"])
     encoder.fit(_learned_from(values, split, seed))
     return Triples(
         X=_transformed(encoder, values),
         confidence=f,
         correct=y,
-        weight=_weights(rows, roles),
-        group=group,
         split=split,
-        text=None if inputs.text is None else texts(rows.frame, inputs.text),
-        metadata={name: metadata_of(rows, name) for name in roles.naming},
         time=None if roles.time is None else times_of(rows, roles.time),
         answers=answers_of(rows.frame, roles.answers),
-        row=rows.row.astype(np.int64),
         notes=(*roles.notes, *rows.notes, *notes, *about_split),
-        source=source
-        | {"n_read": rows.n_read, "n_dropped": rows.dropped}
-        | _described(roles, inputs, encoder, source[READ_COLUMNS]),
+        source=source | _described(roles, inputs, encoder, source[READ_COLUMNS]),
         encoder=encoder,
         layout=encoder.layout,
         kind=roles.kind,
         classes=rows.classes,
+        **beside,
     )
+
+
+def _beside(rows: TableRows, roles: Roles, inputs: XSource) -> dict[str, Any]:
+    """Read what triples hold beside x, f and y."""
+    return {
+        "weight": _weights(rows, roles),
+        "group": None if roles.grouping is None else groups_of(rows, roles.grouping),
+        "text": None if inputs.text is None else texts(rows.frame, inputs.text),
+        "metadata": {name: metadata_of(rows, name) for name in roles.naming},
+        "row": rows.row.astype(np.int64),
+    }
 
 
 def _new_encoder(inputs: XSource, seed: int, embed_model: str | None) -> Encoder:
