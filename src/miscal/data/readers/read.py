@@ -122,7 +122,7 @@ def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **opti
     rows = _drop_weightless(_valid_rows(rows, roles, x, drop=drop, typed=opened.typed), roles)
     stated = column_of(rows.frame, roles.confidence).to_numpy()
     f = np.clip(stated, 0.0, 1.0)
-    clipped = f"{int((stated != f).sum())} {vocabulary(roles.kind).probabilities} were up to {CLIP_TOLERANCE} outside"
+    clipped, words = int((stated != f).sum()), vocabulary(roles.kind).probabilities
     y, of_labels = outcomes(
         column_of(rows.frame, roles.correct), roles.kind, positive=columns.positive, name=roles.labels[1], rows=rows.row
     )
@@ -139,7 +139,7 @@ def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **opti
     if usual is not None:
         made["one_answer"] = {"answer": usual[0], "n": usual[1]}
     notes = (
-        *((f"{clipped} [0, 1] and were clipped",) if (stated != f).any() else ()),
+        *((f"{clipped} {words} were up to {CLIP_TOLERANCE} outside [0, 1] and were clipped",) if clipped else ()),
         *of_labels,
         *about_leaks,
         *(() if usual is None else (usual[-1],)),
