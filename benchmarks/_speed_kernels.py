@@ -15,7 +15,7 @@ import polars as pl
 
 from _measure import Usage, exponentials, in_turn, measured
 from _script import limit_threads, show, target
-from miscal.data.readers.provenance import content_digest
+from miscal.data.readers.opening import content_digest
 from miscal.data.readers.read import read_triples
 from miscal.discovery.saved_model import SavedModel
 from miscal.estimators.auto.geometry import LOCAL, LocalMember

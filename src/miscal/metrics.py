@@ -33,7 +33,7 @@ from miscal.calibration.metrics.gap import worst_slice_gap
 from miscal.calibration.metrics.inference import measure_ece, measure_smece
 from miscal.calibration.metrics.scores import brier, ece, log_loss
 from miscal.calibration.metrics.smooth import smece
-from miscal.data.readers.input_reading import InputReading
+from miscal.data.readers.column_readings import InputReading
 from miscal.data.triples import Triples
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.honest import honest_field

@@ -6,7 +6,7 @@ import pytest
 
 from miscal.base.errors import InputError
 from miscal.base.folders import built, state_of
-from miscal.data.encoders.protocol import Encoder
+from miscal.data.encoders.features import Encoder
 from miscal.data.readers.new_rows import read_inputs
 from miscal.data.readers.read import read_triples, reread
 

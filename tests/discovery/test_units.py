@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from miscal.data.copies import near_copies
 from miscal.data.readers.candidate_groups import Candidate
 from miscal.data.readers.read import read_triples
+from miscal.data.splits import near_copies
 from miscal.data.triples import FoundUnits, InputLayout, Triples
 from miscal.discovery.discover import discover
 from miscal.discovery.units import with_units

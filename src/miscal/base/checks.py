@@ -62,13 +62,20 @@ def one_dimensional(name: str, shape: tuple[int, ...]) -> str:
     return f"{name} must be one-dimensional, of shape (n,); its shape is {shape}{remedy}"
 
 
-def _refuse_non_finite(values: np.ndarray, name: str, rows: np.ndarray | None) -> None:
-    bad = ~np.isfinite(values)
+def refuse_rows(name: str, bad: np.ndarray, what: str, rows: np.ndarray | None, remedy: str) -> None:
+    """Refuse rows of which one value is `what` it may not be: how many, which are the first, and what to do.
+
+    >>> refuse_rows("age", np.array([False, True]), "missing", None, "fill them in")
+    Traceback (most recent call last):
+    ...
+    miscal.base.errors.InputError: age: 1 of 2 values are missing (row 1); fill them in
+    """
     if bad.any():
-        raise InputError(
-            f"{name}: {int(bad.sum())} of {len(values)} values are missing, NaN or infinite ({row_list(bad, rows)}); "
-            f"give finite numbers, or {DROP}"
-        )
+        raise InputError(f"{name}: {int(bad.sum())} of {len(bad)} values are {what} ({row_list(bad, rows)}); {remedy}")
+
+
+def _refuse_non_finite(values: np.ndarray, name: str, rows: np.ndarray | None) -> None:
+    refuse_rows(name, ~np.isfinite(values), "missing, NaN or infinite", rows, f"give finite numbers, or {DROP}")
 
 
 def looks_like_percentages(values: np.ndarray) -> bool:
@@ -110,6 +117,35 @@ def outside_unit(values: np.ndarray) -> np.ndarray:
     return (values < -CLIP_TOLERANCE) | (values > 1 + CLIP_TOLERANCE)
 
 
+def refuse_outside(
+    values: np.ndarray,
+    name: str,
+    rows: np.ndarray | None,
+    *,
+    some: bool = False,
+    remedy: str = f"correct them, or {DROP}",
+) -> np.ndarray:
+    """Refuse confidences outside [0, 1], or return which these are where some may be, bool (n,); NaN is none of them.
+
+    A column in another unit, or of which more than half lie outside, is refused as a whole: row by row, those that
+    happen to lie in [0, 1] would be taken for probabilities.
+
+    >>> refuse_outside(np.array([0.2, 1.5, np.nan, 0.4]), "confidence", None, some=True).tolist()
+    [False, True, False, False]
+    """
+    known = np.isfinite(values)
+    outside = known & outside_unit(values)
+    if not outside.any():
+        return outside
+    unit = other_unit(values[known])
+    if some and unit is None and outside.sum() <= known.sum() / 2:
+        return outside
+    raise InputError(
+        f"{name} must lie in [0, 1]; got {int(outside.sum())} of {len(values)} values outside it, from "
+        f"{values[outside].min():.6g} to {values[outside].max():.6g} ({row_list(outside, rows)}); {unit or remedy}"
+    )
+
+
 def check_confidence(
     values: Any, *, name: str = "confidence", rows: np.ndarray | None = None, copy: bool = True
 ) -> np.ndarray:
@@ -148,14 +184,7 @@ def check_confidence(
     """  # noqa: E501
     array = _vector(values, name, copy=copy)
     _refuse_non_finite(array, name, rows)
-    bad = outside_unit(array)
-    if bad.any():
-        remedy = other_unit(array) or f"correct them, or {DROP}"
-        found = f"from {array[bad].min():.6g} to {array[bad].max():.6g}"
-        raise InputError(
-            f"{name} must lie in [0, 1]; got {int(bad.sum())} of {len(array)} values outside it, {found} "
-            f"({row_list(bad, rows)}); {remedy}"
-        )
+    refuse_outside(array, name, rows)
     # clipping copies: only where there is something to clip
     return array if array.min() >= 0 and array.max() <= 1 else np.clip(array, 0.0, 1.0)
 

@@ -319,8 +319,8 @@ class CellSource:
         }
         units = {} if sums.group is None else {"unit": sums.unit}
         frame = relation.frame.select(**strata, **codes, **sums.base(outcome_is), **units)
-        self.relation = Relation(frame, relation.name, relation.show)
-        self.relation = Relation(frame.with_columns(**self._rates()), relation.name, relation.show)
+        self.relation = relation.holding(frame)
+        self.relation = relation.holding(frame.with_columns(**self._rates()))
         if stage:
             folder = answers.folder if answers else Path(mkdtemp(prefix="miscal-scan-"))
             if not answers:
@@ -362,39 +362,11 @@ class CellSource:
         if question not in self.asked:
             found = self.answers.get(question) if self.answers else None
             if found is None:
-                found = self._by_unit(question) if question.units else self._counted(question)
+                found = self._counted(question)
                 if self.answers:
                     self.answers.put(question, found)
             self.asked[question] = found
         return self.asked[question]
-
-    def _by_unit(self, question: Question) -> pl.DataFrame:
-        """Sum by unit and cell what design effects are made of; units are numbered in an order of their own."""
-        coded = {f"cell{k}": self._code(cut) for k, cut in enumerate(question.cuts)}
-        weighted = {} if self.sums.weight is None else {"w": nw.col("w")}
-        rate = nw.col(f"rate{question.coarser}")
-        frame = self.relation.frame.select(
-            unit=nw.col("unit"), **coded, n=nw.lit(1.0), y=nw.col("y"), p=rate, **weighted
-        )
-        v, e = nw.col("p") * (1 - nw.col("p")), nw.col("y") - nw.col("p")
-        s = v.sqrt()
-        sums = {"n": nw.col("n"), "y": nw.col("y"), "e": e, "s": s, "v": v}
-        for w in weighted.values():
-            sums |= {"uw": w, "we": w * e, "ws": w * s, "wwv": w * w * v}
-        found = Relation(frame, self.relation.name, self.relation.show).ask(
-            {name: nw.col(name) for name in question.keys}, sums
-        )
-        if (many := found["unit"].n_unique()) > MOST_UNITS:
-            raise InputError(
-                f"{argument('group')}: {self.sums.group!r} has {many:,} units; at most {MOST_UNITS:,} are summed: give "
-                "a period of its dates, such as COL:day, or what is coarser"
-            )
-        cells = dict(zip(question.keys[1:], question.cuts, strict=True))
-        found = found.with_columns(unit=found["unit"].rank("dense").cast(pl.Int64) - 1)
-        found = found.with_columns(*(cut.codes_of(found[name]).alias(name) for name, cut in cells.items()))
-        found = found.group_by(list(question.keys)).sum().sort(list(question.keys))
-        self._check(found, question)
-        return found.select(*question.keys, *(pl.col(name).cast(pl.Float64) for name in sums))
 
     def _check(self, found: pl.DataFrame, question: Question) -> None:
         """Refuse counts that are not of the rows that were counted first."""
@@ -412,13 +384,18 @@ class CellSource:
 
     def _counted(self, question: Question) -> pl.DataFrame:
         codes = [*map(self._code, question.cuts), *(member.code(self._code) for member in question.members)]
-        within = [] if question.residuals else [nw.col(self.strata[question.coarser])]
-        keys = dict(zip(question.keys, [*within, *codes], strict=True))
-        relation, terms = self.relation, self.terms
+        relation, terms, within = self.relation, self.terms, [nw.col(self.strata[question.coarser])]
+        p, w = nw.col(f"rate{question.coarser}"), nw.col("w") if "w" in terms else nw.lit(1.0)
+        n, y = terms["n"], terms["y"]
         if question.residuals:
-            p, w = nw.col(f"rate{question.coarser}"), nw.col("w") if "w" in terms else nw.lit(1.0)
-            left, spread = w * (terms["y"] - terms["n"] * p), w * w * terms["n"] * p * (1 - p)
-            terms = {"n": terms["n"], "y": terms["y"], "e": left, "v": spread}
+            within, terms = [], {"n": n, "y": y, "e": w * (y - n * p), "v": w * w * n * p * (1 - p)}
+        elif question.units:
+            # what design effects are made of
+            v, e = p * (1 - p), y - p
+            s = v.sqrt()
+            weighted = {"uw": w, "we": w * e, "ws": w * s, "wwv": w * w * v} if "w" in terms else {}
+            within, terms = [nw.col("unit")], {"n": nw.lit(1.0), "y": y, "e": e, "s": s, "v": v} | weighted
+        keys = dict(zip(question.keys, [*within, *codes], strict=True))
         if question.only is not None:
             terms = {name: terms[name] for name in ("n", "w", "ww") if name in terms}
             # of cells that are merged, what is left of them must not be fewer rows either: all are counted
@@ -426,6 +403,14 @@ class CellSource:
                 inside = question.members[0].has(self._code)
                 relation = relation.where(inside if question.only else ~inside)
         found = relation.ask(keys, terms)
+        if question.units:
+            if (many := found["unit"].n_unique()) > MOST_UNITS:
+                raise InputError(
+                    f"{argument('group')}: {self.sums.group!r} has {many:,} units; at most {MOST_UNITS:,} are summed: "
+                    "give a period of its dates, such as COL:day, or what is coarser"
+                )
+            # units are numbered in an order of their own
+            found = found.with_columns(unit=found["unit"].rank("dense") - 1)
         cuts = {f"cell{k}": cut for k, cut in enumerate(question.cuts)}
         numbers = [
             self._joined(found[name], question.coarser)
@@ -441,7 +426,7 @@ class CellSource:
         )
         found = found.group_by(list(keys)).sum().sort(list(keys))
         self._check(found, question)
-        return merged(found, question, self.least)
+        return found if question.units else merged(found, question, self.least)
 
 
 def _counted_as(cut: Cut) -> Cut:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -167,49 +167,6 @@ def _logistic(
 
 
 @dataclass(frozen=True, eq=False)
-class UnjudgedRows:
-    """Answers that the judge has scored and people have not judged.
-
-    Attributes
-    ----------
-    X : (m, d) float array
-        Inputs, by the encoder of the run.
-    confidence : (m,) float64
-        What the judge says, in [0, 1].
-    row : (m,) int64
-        Row numbers in the source.
-    metadata : dict of arrays of shape (m,)
-        The same columns as of the rows that people have judged.
-    text : tuple of m str, optional
-    group : array of shape (m,), optional
-    weight : (m,) float64, optional
-    """
-
-    X: NDArray[Any]
-    confidence: NDArray[np.float64]
-    row: NDArray[np.int64]
-    metadata: dict[str, NDArray[Any]] = field(default_factory=dict)
-    text: tuple[str, ...] | None = None
-    group: NDArray[Any] | None = None
-    weight: NDArray[np.float64] | None = None
-
-    def __len__(self) -> int:
-        return len(self.confidence)
-
-    def take(self, index: NDArray) -> UnjudgedRows:
-        """Return the rows `index` (numbers), in that order."""
-        return replace(
-            self,
-            metadata={name: values[index] for name, values in self.metadata.items()},
-            text=None if self.text is None else tuple(self.text[i] for i in index),
-            **{
-                name: None if (values := getattr(self, name)) is None else values[index]
-                for name in ("X", "confidence", "row", "group", "weight")
-            },
-        )
-
-
-@dataclass(frozen=True, eq=False)
 class JudgeReading:
     """What belongs to rows that people have judged, beside score and verdict.
 
@@ -217,14 +174,14 @@ class JudgeReading:
     ----------
     scale : JudgeScale or None
         How the judge's scores became probabilities; None where they are probabilities as they stand.
-    unjudged : UnjudgedRows
-        The other rows.
+    unjudged : Triples
+        The other rows, whose outcomes are NaN.
     labelling : (n,) float64 or None
         Probability by which each row was chosen for people to judge; None where all were chosen alike.
     """
 
     scale: JudgeScale | None
-    unjudged: UnjudgedRows
+    unjudged: Any
     labelling: NDArray[np.float64] | None = None
 
     def take(self, index: NDArray) -> JudgeReading:

@@ -151,6 +151,10 @@ class Relation:
         asked = frame.group_by(list(keys)).agg(*totals) if keys else frame.select(*totals)
         return self.collect(asked)
 
+    def holding(self, frame: nw.LazyFrame) -> Relation:
+        """Return other rows or columns of it, which no longer are its files."""
+        return Relation(frame, self.name, self.show)
+
     def where(self, condition: nw.Expr) -> Relation:
         """Return the rows that meet a condition."""
         return Relation(self.frame.filter(condition), self.name, self.show, self.files)
@@ -347,7 +351,7 @@ def staged(relation: Relation, path: Path) -> Relation:
     if store.find(path.stem) is None:
         store.save(path.stem, {}, {path.suffix: lambda at: relation.failing(lambda: relation.frame.sink_parquet(at))})
     frame = _connected().read_parquet(_PATTERN.sub(r"[\1]", str(path))) if installed("duckdb") else scan_parquet(path)
-    return Relation(nw.from_native(frame), relation.name, relation.show)
+    return relation.holding(nw.from_native(frame))
 
 
 def _connected(*place: str, **options: Any) -> Any:

@@ -10,7 +10,15 @@ from typing import Any, Literal
 import numpy as np
 
 from miscal.base.arrays import counted, row_list, value_list
-from miscal.base.checks import DATES, check_confidence, check_correct, check_features, check_lengths, check_weight
+from miscal.base.checks import (
+    DATES,
+    check_confidence,
+    check_correct,
+    check_features,
+    check_lengths,
+    check_weight,
+    refuse_rows,
+)
 from miscal.base.errors import InputError
 from miscal.base.folds import content_order, row_groups, time_blocks
 from miscal.base.vocabulary import ANSWER, Kind, check_kind
@@ -350,11 +358,7 @@ def check_group(values: Any, *, name: str = "group", rows: np.ndarray | None = N
     if array.ndim != 1:
         raise InputError(f"{name} must be one-dimensional, of shape (n,); its shape is {array.shape}")
     missing = np.array([value is None or value != value for value in array], dtype=bool)
-    if missing.any():
-        raise InputError(
-            f"{name}: {int(missing.sum())} of {len(array)} values are missing ({row_list(missing, rows)}); "
-            "give every row a group"
-        )
+    refuse_rows(name, missing, "missing", rows, "give every row a group")
     return array
 
 
@@ -375,11 +379,7 @@ def check_time(values: Any, *, name: str = "time", rows: np.ndarray | None = Non
             f"dates, {DATES}"
         )
     missing = np.isnat(array) if array.dtype.kind == "M" else ~np.isfinite(array)
-    if missing.any():
-        raise InputError(
-            f"{name}: {int(missing.sum())} of {len(array)} values are missing ({row_list(missing, rows)}); give every "
-            "row a time"
-        )
+    refuse_rows(name, missing, "missing", rows, "give every row a time")
     return array.astype("datetime64[s]" if array.dtype.kind == "M" else np.float64)
 
 

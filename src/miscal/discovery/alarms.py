@@ -15,8 +15,8 @@ from miscal.base.vocabulary import ANSWER, Kind, Vocabulary, vocabulary
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL
 from miscal.calibration.survey_design import average, effect_of_groups
-from miscal.data.copies import Copies
 from miscal.data.readers.column_readings import ColumnReading
+from miscal.data.splits import Copies
 from miscal.discovery.summary_parts import PlainFacts
 from miscal.findings.residuals import proportion_interval
 

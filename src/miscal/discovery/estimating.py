@@ -12,8 +12,15 @@ from miscal.base.arrays import value_list
 from miscal.base.folds import assign_folds
 from miscal.calibration.calibrators import CALIBRATORS
 from miscal.calibration.labelled_rows import take_rows
-from miscal.data.copies import copies
-from miscal.data.splits import check_trainable, draw_rows, in_canonical_order, kept_together, split_rows, straddling
+from miscal.data.splits import (
+    check_trainable,
+    copies,
+    draw_rows,
+    in_canonical_order,
+    kept_together,
+    split_rows,
+    straddling,
+)
 from miscal.data.triples import FoundUnits, Triples
 from miscal.discovery.fitted_rows import TEST, TIME, BlankedRows, Evidence, FittedRows, check_first_block
 from miscal.discovery.units import with_units

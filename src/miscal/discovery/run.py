@@ -11,11 +11,9 @@ import polars as pl
 
 from miscal.base.arrays import column_of
 from miscal.base.errors import MismatchError
-from miscal.data.readers.matrices import TENSOR
-from miscal.data.readers.opening import collected, is_table, open_source
-from miscal.data.readers.provenance import EMBEDDINGS_FILE, ROWS_FILE, found_in
+from miscal.data.readers.opening import EMBEDDINGS_FILE, ROWS_FILE, collected, found_in, is_table, open_source
 from miscal.data.readers.read import reread
-from miscal.data.readers.source import Source, own_parquet
+from miscal.data.readers.source import TENSOR, Source, own_parquet
 from miscal.data.triples import FoundUnits, Triples
 from miscal.discovery.fitted_rows import TEST, TIME
 from miscal.discovery.layout import MAP_FILE, Picture

@@ -18,7 +18,7 @@ MONITOR = "monitor"
 
 COLUMNS_FILE = "columns.parquet"
 CLASSES_FILE, CLASS_FINDINGS_FILE = "classes.parquet", "class_findings.parquet"
-# the last two as miscal.data.readers.provenance calls them, which takes long to import
+# the last two as miscal.data.readers.opening calls them, which takes long to import
 CHECKED = (
     "summary.json", "field.parquet", "findings.parquet", COLUMNS_FILE, CLASSES_FILE, CLASS_FINDINGS_FILE, "map.parquet",
     "audit.json", "rows.parquet", "rows.safetensors",

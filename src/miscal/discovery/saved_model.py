@@ -15,7 +15,7 @@ from miscal.base.errors import InputError, argument, command
 from miscal.base.folders import load, save_state, state_of
 from miscal.base.frames import FrameKind
 from miscal.base.vocabulary import ANSWER, Kind
-from miscal.data.encoders.protocol import Encoder
+from miscal.data.encoders.features import Encoder
 from miscal.data.judged import JudgeScale
 from miscal.data.readers.class_columns import ClassColumns
 from miscal.data.readers.new_rows import NewRows, NewSource, open_new_rows

@@ -17,10 +17,10 @@ from miscal.base.number_wording import percent
 from miscal.base.vocabulary import JUDGE, vocabulary
 from miscal.calibration.labelled_rows import effect_of_mean, labelled, take_rows
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
-from miscal.data.copies import copies
-from miscal.data.judged import JudgeReading, UnjudgedRows
+from miscal.data.judged import JudgeReading
 from miscal.data.readers.column_readings import READ_COLUMNS, ColumnReading
 from miscal.data.readers.outcomes import scale_words
+from miscal.data.splits import copies
 from miscal.data.triples import SPLITS, Triples
 from miscal.discovery import measurements
 from miscal.discovery.alarms import alarms, copy_alarms, leak_alarms, plain_facts, say_little
@@ -355,7 +355,7 @@ def _scored(found: FittedRows, reading: JudgeReading) -> tuple[JudgedRows, NDArr
     return rows, np.concatenate([triples.confidence, others.confidence]), frame
 
 
-def _clusters(triples: Triples, others: UnjudgedRows) -> NDArray | None:
+def _clusters(triples: Triples, others: Triples) -> NDArray | None:
     """Return what rows are counted by; unjudged ones by themselves where the run found units that it cannot see."""
     if triples.group is None or others.group is not None:
         return None if triples.group is None else _joined(triples.group, others.group)

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from miscal.base.folds import DAY, assign_folds, linked, row_groups, values_of
 from miscal.calibration.calibrators import CALIBRATORS
 from miscal.calibration.survey_design import intraclass_score, widening
-from miscal.data.copies import LARGEST_UNIT, LARGEST_UNIT_ROWS, near_copies, no_larger_than_a_unit
 from miscal.data.readers.candidate_groups import LEAST_UNITS, Candidate, effective_number
+from miscal.data.splits import LARGEST_UNIT, LARGEST_UNIT_ROWS, near_copies, no_larger_than_a_unit
 from miscal.data.triples import FoundUnits, Triples
 
 Floats = NDArray[np.float64]

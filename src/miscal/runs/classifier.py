@@ -27,8 +27,7 @@ from miscal.base.vocabulary import ANSWER, EVENT
 from miscal.calibration.global_map import crossfit_global_map, paired_gain
 from miscal.calibration.labelled_rows import take_rows
 from miscal.calibration.simplex_maps import class_log_losses, log_probabilities
-from miscal.data.readers.column_readings import READ_COLUMNS
-from miscal.data.readers.input_reading import InputReading, order_of
+from miscal.data.readers.column_readings import READ_COLUMNS, InputReading, order_of
 from miscal.data.splits import MIN_FIT_ROWS
 from miscal.data.triples import Triples
 from miscal.estimators.field import MiscalibrationField

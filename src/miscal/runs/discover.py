@@ -79,9 +79,9 @@ def discover(
     check_settings(settings)
     # a stream can be read once
     data = without_batches(data)
-    from miscal.data.encoders.protocol import Embeddings
-    from miscal.data.readers.matrices import numbers_or_checked, read_matrix
+    from miscal.data.encoders.features import Embeddings
     from miscal.data.readers.opening import open_source
+    from miscal.data.readers.source import numbers_or_checked, read_matrix
     from miscal.data.triples import Triples
     from miscal.discovery.discover import discover as discover_triples
     from miscal.discovery.run import GivenRows

@@ -17,7 +17,7 @@ from miscal.base.errors import InputError
 from miscal.base.files import whole_folder
 from miscal.base.folders import CONFIG, TENSORS, load, rebuilding, save_state, state_of
 from miscal.calibration.calibrators import Calibrator
-from miscal.data.readers.input_reading import InputReading
+from miscal.data.readers.column_readings import InputReading
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.registry import SavedEstimator
 from miscal.estimators.simplex.correction import SimplexCorrection

@@ -16,8 +16,7 @@ import pydantic
 from miscal.base.arrays import column_of, did_you_mean
 from miscal.base.document import parse_yaml
 from miscal.base.errors import FileError, InputError
-from miscal.data.readers.opening import open_source
-from miscal.data.readers.parquet import MANIFEST, TRIPLES
+from miscal.data.readers.opening import MANIFEST, TRIPLES, open_source
 from miscal.estimators.registry import make_estimator
 from miscal.study import paper48
 from miscal.study.plan import (

@@ -64,14 +64,14 @@ def test_what_is_imported_is_read_as_triples(tmp_path, tool):
 
 
 TOY = """
-from miscal.data.importers.logs import ImportedRow, log_of
+from miscal.data.importers.logs import Row, log_of
 
 FILES = ("*.toy",)
 
 
 def read(path):
     pairs = [line.split() for line in path.read_text().splitlines()]
-    return log_of(path, [ImportedRow(str(i), None, float(f), int(y)) for i, (f, y) in enumerate(pairs)], {})
+    return log_of(path, [Row(str(i), None, float(f), int(y)) for i, (f, y) in enumerate(pairs)], {})
 """
 
 
@@ -231,22 +231,6 @@ def test_a_sample_that_occurs_twice_is_counted_once(tmp_path, kind):
     twice = read_log(*written_log(kind, record | {"samples": 2 * record["samples"]}, tmp_path))
     assert twice.table.equals(whole.table)
     assert any("2 rows left out: their id occurred before" in note for note in twice.notes)
-
-
-@pytest.mark.parametrize(
-    ("top", "words"),
-    [
-        (None, "no top_logprobs"),
-        ([{"token": " B", "logprob": -1.0}, {"logprob": -1.0}], "no top_logprobs"),
-        ([{"token": " B", "logprob": 0.0}, {"token": " A", "logprob": -0.1}], "more than 1"),
-    ],
-)
-def test_letters_whose_probabilities_are_damaged_are_left_out(tmp_path, top, words):
-    one, other = (inspected(k, answered("B", (0.2, 0.7)), answer="B") for k in "qr")
-    one["output"]["choices"][0]["logprobs"]["content"][-1]["top_logprobs"] = top
-    found = read_log("inspect", log_json(tmp_path / "x.json", [one, other]))
-    assert found.table["id"].to_list() == ["r/epoch 1"]
-    assert any(words in note and "1 rows left out" in note for note in found.notes)
 
 
 def test_the_index_that_pandas_writes_is_no_row_or_column(tmp_path):

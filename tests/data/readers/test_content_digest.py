@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from miscal.data.readers.provenance import content_digest
+from miscal.data.readers.opening import content_digest
 
 X = np.random.default_rng(0).normal(size=(1_100, 6)).astype(np.float32)
 FRAME = pl.DataFrame({"f": np.linspace(0, 1, len(X)), "word": ["a", None] * (len(X) // 2)})

@@ -6,8 +6,8 @@ import pytest
 from safetensors.numpy import save_file
 
 from miscal.base.errors import CorruptFile
-from miscal.data.readers.matrices import read_matrix
 from miscal.data.readers.opening import open_source
+from miscal.data.readers.source import read_matrix
 
 N = 103
 

@@ -4,7 +4,7 @@ An encoder is fitted once, on train and validation rows, and kept with the model
 numbers in the same way. Its saved form is a JSON-able dictionary and named arrays; there is no pickle. None of the
 encoders sees confidences or outcomes.
 
-To add one, write a module with a subclass of :class:`~miscal.data.encoders.protocol.Encoder` and list the class
+To add one, write a module with a subclass of :class:`~miscal.data.encoders.features.Encoder` and list the class
 in `texts.ENCODERS`. An encoder of text, of kind ``text-NAME``, is then chosen by ``embed_model="NAME"`` or, on the
 command line, ``--embed-model NAME``.
 

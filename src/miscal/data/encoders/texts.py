@@ -18,8 +18,7 @@ from miscal.base.extras import installed, need
 from miscal.base.files import digest
 from miscal.base.folders import State, fields_of
 from miscal.base.progress import with_progress
-from miscal.data.encoders.features import FeatureColumns
-from miscal.data.encoders.protocol import Embeddings, Encoder, Unknown
+from miscal.data.encoders.features import Embeddings, Encoder, FeatureColumns, Unknown
 from miscal.data.triples import InputLayout
 
 MAX_TERMS = 10_000
@@ -268,7 +267,7 @@ class Combined(Encoder):
 
     Examples
     --------
-    >>> from miscal.data.encoders.protocol import Embeddings
+    >>> from miscal.data.encoders.features import Embeddings
     >>> values = PlacesAndColumns(np.zeros((3, 2), np.float32), pl.DataFrame({"kind": ["a", "b", "a"]}))
     >>> encoder = Combined(Embeddings(), FeatureColumns(["kind"])).fit(values)
     >>> encoder.transform(values)[:, 2:].tolist()
@@ -349,11 +348,8 @@ def text_encoder(column: str = "text", *, model: str | None = None, seed: int = 
     """
     if model is None and default_sentence_model() is None:
         return TextTfidfSvd(column, seed=seed)
-    named = _by_kind().get(f"text-{model}")
+    # classes; a protocol says nothing of constructors
+    named: Any = {encoder.kind: encoder for encoder in ENCODERS}.get(f"text-{model}")
     if named is not None and named is not TextSentenceTransformer:
         return named(column, seed=seed)
     return TextSentenceTransformer(column, model)
-
-
-def _by_kind() -> dict[str, Any]:  # classes; a protocol says nothing of constructors
-    return {encoder.kind: encoder for encoder in ENCODERS}

@@ -17,7 +17,7 @@ import polars as pl
 from miscal.base.arrays import SHOWN_IN_WARNING, did_you_mean, value_list
 from miscal.base.errors import CorruptFile, FileError, InputError, argument
 from miscal.base.files import check_target, write_new
-from miscal.data.importers.logs import ImportedRow, Log, Row, UnusableLog, confidence_names, number, table_of
+from miscal.data.importers.logs import Log, Row, UnusableLog, confidence_names, number, table_of
 from miscal.data.importers.tools import importer, tool_names
 from miscal.data.readers.source import existing
 
@@ -173,15 +173,17 @@ def _named(log: Log, place: Path) -> Log:
     name = place.with_suffix("").as_posix()
     if log.ids_of is None:
         return replace(log, rows=tuple(replace(row, id=f"{name}/{row.id}") for row in log.rows))
-    before, rows = f"{log.ids_of}/" if log.ids_of else "", [row for row in log.rows if isinstance(row, ImportedRow)]
-    return replace(log, rows=tuple(replace(row, id=f"{before}{row.id}", within=(name, *row.within)) for row in rows))
+    before = f"{log.ids_of}/" if log.ids_of else ""
+    return replace(
+        log, rows=tuple(replace(row, id=f"{before}{row.id}", within=(name, *row.within)) for row in log.rows)
+    )
 
 
 def _assembled(
     logs: list[Log], notes: list[str], confidence: str | None, columns: Sequence[str] | None, files: tuple[Path, ...]
 ) -> Imported:
     rows = [row for log in logs for row in log.rows]
-    if len({type(row) for row in rows}) > 1:
+    if len({row.confidence is None for row in rows}) > 1:
         raise InputError("some of these logs hold confidences and others scores of judges: import them one by one")
     first: dict[tuple[Any, ...], Row] = {}
     for row in rows:
@@ -196,7 +198,7 @@ def _assembled(
 
 
 def _key(row: Row) -> tuple[Any, ...]:
-    return row.id, *(row.within if isinstance(row, ImportedRow) else ())
+    return row.id, *row.within
 
 
 def _chosen_confidence(
@@ -207,13 +209,12 @@ def _chosen_confidence(
     names = list(columns or known)
     if not names and confidence is None:
         return rows, []
-    answers = [row for row in rows if isinstance(row, ImportedRow)]
-    if len(answers) < len(rows):
+    if rows[0].confidence is None:
         raise InputError(
             f"{argument('confidence')} names one of several confidences of a model; these logs hold scores of judges, "
             "in the columns judge and human"
         )
-    kept = [replace(row, confidences={name: _confidence(row, name) for name in names}) for row in answers]
+    kept = [replace(row, confidences={name: _confidence(row, name) for name in names}) for row in rows]
     for name in [*names, *([confidence] if confidence else [])]:
         if all(row.confidences.get(name) is None for row in kept):
             hint = did_you_mean(name, known, aside=True)
@@ -229,6 +230,6 @@ def _chosen_confidence(
     return having, notes
 
 
-def _confidence(row: ImportedRow, name: str) -> float | None:
+def _confidence(row: Row, name: str) -> float | None:
     found = number(row.confidences.get(name, row.metadata.get(name)))
     return found if found is not None and not math.isnan(found) and 0.0 <= found <= 1.0 else None

@@ -9,8 +9,7 @@ import re
 import struct
 import zipfile
 import zlib
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,12 +33,12 @@ _SCHEMA = {
     "choice_probs": pl.List(pl.Float64),
     "candidate_mass": pl.Float64,
     "answer_index": pl.Int16,
+    "judge": pl.Float64,
+    "human": pl.Float64,
 }
-COLUMNS = tuple(_SCHEMA)
-"""Columns of every imported table, before the metadata; as `miscal score` writes them."""
-
-_JUDGED = {"id": pl.String, "text": pl.String, "judge": pl.Float64, "human": pl.Float64}
-"""Columns of a table of judgements, before the metadata."""
+COLUMNS = tuple(_SCHEMA)[:-2]
+"""Columns of an imported table of answers, before the metadata, as `miscal score` writes them; the others are of
+judgements."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -55,43 +54,32 @@ class UnusableRow(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class ImportedRow:
-    """One answer; None is for what the log does not say.
+class Row:
+    """One answer, with the model's confidence or the scores of a judge; None is for what the log does not say.
 
     ``confidence`` in [0, 1] is the probability of the answer given, ``correct`` 0/1 whether that answer is right.
-    ``confidences`` are several of one answer, by the name of their column; None where one is missing. ``note`` says
-    what confidence and outcome are in this tool. ``stated`` marks a confidence as the model stated it, percent or not.
-    ``within`` tells answers of one id apart, which then are answers about one thing.
+    ``judge`` and ``human`` are scores on their own scales. ``confidences`` are several of one answer, by the name of
+    their column; None where one is missing. ``note`` says what confidence and outcome are in this tool. ``stated``
+    marks a confidence as the model stated it, percent or not. ``within`` tells answers of one id apart, which then are
+    answers about one thing.
     """
 
     id: str
     text: str | None
-    confidence: float
-    correct: int
+    confidence: float | None = None
+    correct: int | None = None
     predicted: int | None = None
     choices: tuple[str, ...] | None = None
     choice_probs: tuple[float, ...] | None = None
     candidate_mass: float | None = None
     answer_index: int | None = None
+    judge: float | None = None
+    human: float | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     confidences: Mapping[str, float | None] = field(default_factory=dict)
     note: str = ""
     stated: bool = False
     within: tuple[Any, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedRow:
-    """One answer that was judged: ``judge`` and ``human`` are scores on their own scales, None where there is none."""
-
-    id: str
-    text: str | None
-    judge: float | None
-    human: float | None
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-
-
-Row = ImportedRow | JudgedRow
 
 
 @dataclass(frozen=True)
@@ -107,19 +95,6 @@ class Log:
     ids_of: str | None = None
 
 
-def usable_rows(
-    samples: Iterable[tuple[str, Sample]], row_of: Callable[[str, Sample], ImportedRow]
-) -> tuple[list[ImportedRow], dict[str, list[str]]]:
-    """Return the rows of named samples, and the names of those left out by the reason."""
-    rows, left_out = [], defaultdict(list)
-    for name, sample in samples:
-        try:
-            rows.append(row_of(name, sample))
-        except UnusableRow as reason:
-            left_out[str(reason)].append(name)
-    return rows, left_out
-
-
 def log_of(path: Path, rows: Sequence[Row], left_out: Mapping[str, Sequence[str]], notes: Iterable[str] = ()) -> Log:
     """Put a log together; one without rows is refused, with the reasons."""
     counted = [
@@ -128,7 +103,7 @@ def log_of(path: Path, rows: Sequence[Row], left_out: Mapping[str, Sequence[str]
     ]
     if not rows:
         raise UnusableLog(f"{path} has no usable row" + "".join(f"; {reason}" for reason in counted))
-    conventions = dict.fromkeys(row.note for row in rows if isinstance(row, ImportedRow) and row.note)
+    conventions = dict.fromkeys(row.note for row in rows if row.note)
     return Log(tuple(rows), (*conventions, *notes, *(f"{path.name}: {reason}" for reason in counted)))
 
 
@@ -192,16 +167,17 @@ def table_of(rows: Sequence[Row]) -> pl.DataFrame:
     The columns of several confidences come after those of every table, as numbers. What no row has
     is no column, but for the verdicts of people.
 
-    >>> table_of([ImportedRow("a", "?", 0.5, 1, metadata={"subject": "law", "id": 7})]).columns[-2:]
+    >>> table_of([Row("a", "?", 0.5, 1, metadata={"subject": "law", "id": 7})]).columns[-2:]
     ['subject', 'source_id']
     """
-    schema = _JUDGED if isinstance(rows[0], JudgedRow) else _SCHEMA
-    columns = [_column(name, [getattr(row, name) for row in rows], kind) for name, kind in schema.items()]
+    columns = [_column(name, [getattr(row, name) for row in rows], kind) for name, kind in _SCHEMA.items()]
     # an empty column of texts would be taken for the inputs; one of verdicts is to be filled in
-    columns = [column for column in columns if column.name == "human" or column.null_count() < len(rows)]
-    for name in confidence_names(rows):
-        values = [row.confidences.get(name) if isinstance(row, ImportedRow) else None for row in rows]
-        columns.append(pl.Series(name, values, dtype=pl.Float64))
+    filled = {"human"} if rows[0].confidence is None else set()
+    columns = [column for column in columns if column.name in filled or column.null_count() < len(rows)]
+    columns += [
+        pl.Series(name, [row.confidences.get(name) for row in rows], dtype=pl.Float64)
+        for name in confidence_names(rows)
+    ]
     taken = {column.name for column in columns}
     for name in dict.fromkeys(name for row in rows for name in row.metadata):
         own = f"source_{name}" if name in taken else name
@@ -218,7 +194,7 @@ def _column(name: str, values: list[Any], kind: Any) -> pl.Series:
 
 def confidence_names(rows: Sequence[Row]) -> tuple[str, ...]:
     """Return the columns of several confidences of one answer, in the order of the log; none for judgements."""
-    return tuple(dict.fromkeys(name for row in rows if isinstance(row, ImportedRow) for name in row.confidences))
+    return tuple(dict.fromkeys(name for row in rows for name in row.confidences))
 
 
 def _metadata(name: str, values: list[Any]) -> pl.Series:

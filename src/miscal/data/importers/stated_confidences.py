@@ -12,15 +12,13 @@ from typing import Any, Literal
 
 from miscal.base.errors import InputError
 from miscal.data.importers.logs import (
-    ImportedRow,
-    JudgedRow,
     Log,
+    Row,
     Sample,
     UnusableLog,
     UnusableRow,
     log_of,
     number,
-    usable_rows,
 )
 
 NO_NUMBER = "the stated confidence is no number from 0 to 100, or what stands beside the number leaves it open"
@@ -194,44 +192,49 @@ def stated_row(
     metadata: Mapping[str, Any],
     note: str,
     right: Callable[[Any], int] = outcome_of,
-) -> ImportedRow:
+) -> Row:
     """Return the row of an answer whose confidence the model stated; None is one that cannot be read."""
     if confidence is None:
         raise UnusableRow(NO_NUMBER)
     own = {IN_TEXT: in_text(answer) is not None} if isinstance(answer, str) and answer else {}
-    return ImportedRow(name, text, confidence, right(outcome), metadata={**metadata, **own}, note=note, stated=True)
+    return Row(name, text, confidence, right(outcome), metadata={**metadata, **own}, note=note, stated=True)
 
 
 def answers_log(
     path: Path,
     samples: Iterable[tuple[str, Sample]],
-    row_of: Callable[[str, Sample], ImportedRow],
+    row_of: Callable[[str, Sample], Row],
     *,
-    notes: Callable[[Sequence[ImportedRow]], Iterable[str]] = lambda rows: (),
-    without: tuple[Sequence[str], str] = ((), ""),
+    notes: Callable[[Sequence[Row]], Iterable[str]] = lambda rows: (),
+    without: tuple[Sequence[str], str | Callable[[], Log]] = ((), ""),
+    after: Callable[[list[Row]], list[Row]] = list,
 ) -> Log:
     """Put the answers of a log into rows.
 
-    ``without`` holds reasons why answers have no confidence, and what the log lacks if no row is left for one of them.
+    ``without`` holds reasons why answers have no confidence, and what the log lacks if no row is left for one of them,
+    or what else it is read as; ``after`` is done to the rows once all confidences are probabilities.
     """
-    rows, left_out = usable_rows(samples, row_of)
+    rows, left_out = [], defaultdict(list)
+    for name, sample in samples:
+        try:
+            rows.append(row_of(name, sample))
+        except UnusableRow as reason:
+            left_out[str(reason)].append(name)
     reasons, refusal = without
     if not rows and left_out.keys() & {*reasons}:
+        if callable(refusal):
+            return refusal()
         raise UnusableLog(f"{path} holds no {refusal}")
-    rows = scaled(path, rows)
-    return log_of(path, rows, left_out, [*notes(rows), *certain(path, rows)])
-
-
-def scaled(path: Path, rows: Sequence[ImportedRow]) -> list[ImportedRow]:
-    """Turn the confidences that are as they were stated into probabilities, all on one scale."""
     try:
+        # those that are as they were stated become probabilities, all on one scale
         shares = iter(shares_of([row.confidence for row in rows if row.stated]))
     except InputError as error:
         raise UnusableLog(f"{path}: {error}") from error
-    return [replace(row, confidence=next(shares)) if row.stated else row for row in rows]
+    rows = after([replace(row, confidence=next(shares)) if row.stated else row for row in rows])
+    return log_of(path, rows, left_out, [*notes(rows), *certain(path, rows)])
 
 
-def certain(path: Path, rows: Sequence[ImportedRow]) -> list[str]:
+def certain(path: Path, rows: Sequence[Row]) -> list[str]:
     """Warn of certainty that nobody may have stated: 100 is also what judges write where an answer states nothing.
 
     Where the texts of the answers are in the log, the answers of 100 % that state none are counted, beside the share of
@@ -322,7 +325,7 @@ def judged_log(
         text, about = judged.get(subject) or (None, {})
         single = {key: _one(given, key[1]) for key, given in own.items()}
         metadata = {**about, **{f"{name}_{by}": value for (name, by), value in single.items()}}
-        rows.append(JudgedRow(subject, text, single.get(judge), human and single.get(human), metadata))
+        rows.append(Row(subject, text, judge=single.get(judge), human=human and single.get(human), metadata=metadata))
     if unjudged := [row.id for row in rows if row.judge is None]:
         left_out["there is no score of the judge"] = unjudged
     rows = [row for row in rows if row.judge is not None]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -121,28 +120,10 @@ def answers_of(frame: pl.DataFrame, columns: AnswerColumns) -> dict[str, np.ndar
     return found
 
 
-class OneAnswer(NamedTuple):
-    """An answer that a model gives in `given` of `n` rows, of which `right` are right."""
-
-    answer: str
-    column: str
-    given: int
-    right: int
-    n: int
-
-    @property
-    def note(self) -> str:
-        """Say so in a sentence."""
-        name = f" ({self.answer})" if len(self.answer) == 1 else ""
-        return (
-            f"the model gives one answer{name} in {self.given:,} of {self.n:,} rows (column {self.column!r}): it is "
-            f"right in {self.right:,} of them, so that it can be the right answer in "
-            f"{self.right + self.n - self.given:,} rows at most"
-        )
-
-
-def one_answer(frame: pl.DataFrame, columns: AnswerColumns, correct: np.ndarray) -> OneAnswer | None:
+def one_answer(frame: pl.DataFrame, columns: AnswerColumns, correct: np.ndarray) -> tuple[str, int, str] | None:
     """Return the answer that a model gives far more often than this can be right; None where there is none.
+
+    With it: in how many rows, and a sentence that says so.
 
     An answer of most rows may well be right that often: it can be right in the rows where it was given and is, and in
     those where another one was.
@@ -152,7 +133,7 @@ def one_answer(frame: pl.DataFrame, columns: AnswerColumns, correct: np.ndarray)
     Examples
     --------
     >>> table = pl.DataFrame({"predicted": ["A"] * 80 + ["B"] * 20})
-    >>> one_answer(table, answer_columns(table.columns), np.arange(100) % 4 == 0).note
+    >>> one_answer(table, answer_columns(table.columns), np.arange(100) % 4 == 0)[-1]
     "the model gives one answer (A) in 80 of 100 rows (column 'predicted'): it is right in 20 of them, ..."
     >>> one_answer(table, answer_columns(table.columns), np.arange(100) % 4 > 0)
     """
@@ -163,7 +144,11 @@ def one_answer(frame: pl.DataFrame, columns: AnswerColumns, correct: np.ndarray)
     same = given_answers == name
     given, right = int(same.sum()), int(correct[same].sum())
     most = right + n - given
-    return None if name is None or given - most < ONE_ANSWER * n else OneAnswer(name, columns.given, given, right, n)
+    if name is None or given - most < ONE_ANSWER * n:
+        return None
+    shown = f" ({name})" if len(name) == 1 else ""
+    said = f"the model gives one answer{shown} in {given:,} of {n:,} rows (column {columns.given!r}): it is right in "
+    return name, given, f"{said}{right:,} of them, so that it can be the right answer in {most:,} rows at most"
 
 
 def _answer(value: object, choices: Sequence[str] | None) -> str | None:

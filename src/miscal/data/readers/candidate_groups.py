@@ -247,8 +247,9 @@ def _of_column(series: pl.Series, name: str) -> Iterator[tuple[Candidate, NDArra
     if not len(several):
         return
     kind, effective = _kind(series, name), effective_number(unit)
-    if kind == "named" and series.dtype.is_numeric() and effective < LEAST_UNITS and _falls(size):
-        kind = "repeats"
+    if kind == "named" and series.dtype.is_numeric() and effective < LEAST_UNITS:
+        # where a number counts something, larger ones are rarer
+        kind = "repeats" if size[: -(-len(size) // 2)].sum() >= MOST * size.sum() else kind
     small = effective >= MANY_UNITS and size.max() <= SMALL_UNIT * n and len(several) >= FEW_UNITS
     # codes of kinds are few, or some of them usual
     if kind == "identifier" and small and names_code(name):
@@ -276,11 +277,6 @@ def _kind(series: pl.Series, name: str) -> Kind:
     if not worded:
         return "repeats"
     return "identifier" if coded or may_count(name) else "text"
-
-
-def _falls(size: NDArray[np.int64]) -> bool:
-    """Tell whether larger numbers are rarer, as they are where a number counts something."""
-    return bool(size[: -(-len(size) // 2)].sum() >= MOST * size.sum())
 
 
 def candidates_of(

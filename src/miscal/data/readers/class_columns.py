@@ -17,10 +17,9 @@ from miscal.base.arrays import SHOWN_IN_WARNING, as_text, column_of, value_list
 from miscal.base.errors import InputError, MissingColumn, argument
 from miscal.data.columns import split_names
 from miscal.data.judged import LEAST_CLASSES, ClassProbabilities
-from miscal.data.readers.matrices import ENDINGS, is_matrix_file, read_matrix
 from miscal.data.readers.names import find, guess, listed
 from miscal.data.readers.rows import RowFaults, TableRows, label, numbers_in
-from miscal.data.readers.source import Source, damage, existing
+from miscal.data.readers.source import ENDINGS, Source, damage, existing, is_matrix_file, read_matrix
 
 CONFIDENCE, CORRECT, PREDICTED = "largest probability", "largest is right", "predicted"
 """What the confidence, the outcome and the class of the top label are called, which no column of the table holds."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from miscal.base.arrays import column_of, counted, did_you_mean, value_list
+from miscal.base.arrays import column_of, did_you_mean, value_list
 from miscal.base.errors import InputError, MissingColumn, argument
 from miscal.data.columns import split_names
 
@@ -255,26 +255,6 @@ def _parts(parsed: pl.Expr) -> list[tuple[pl.Expr, int]]:
 
 def _first_line(error: BaseException) -> str:
     return str(error).strip().splitlines()[0]
-
-
-def kept(expression: str, frame: pl.DataFrame) -> tuple[np.ndarray, str | None]:
-    """Say which rows a condition keeps.
-
-    Returns `keep`: where a value is missing so that the condition is neither true nor false, the row is not kept;
-    `note`: how many rows were left out for that.
-
-    Examples
-    --------
-    >>> kept("n > 1", pl.DataFrame({"n": [1, 2, None]}))
-    (array([False,  True, False]), 'where: 1 row was left out, because the value that decides is missing')
-    """
-    keep, unknown = decide(expression, frame)
-    if not keep.any():
-        raise InputError(
-            f"where: {expression!r} keeps none of the {len(frame)} rows; correct the condition, or leave it out"
-        )
-    left = f"{counted(unknown, 'row')} {'was' if unknown == 1 else 'were'} left out"
-    return keep, f"where: {left}, because the value that decides is missing" if unknown else None
 
 
 def decide(expression: str, frame: pl.DataFrame) -> tuple[np.ndarray, int]:

@@ -12,37 +12,31 @@ import numpy as np
 import polars as pl
 
 from miscal.base.arrays import column_of, did_you_mean, value_list
-from miscal.base.checks import non_finite_rows, outside_unit
 from miscal.base.errors import InputError, MissingColumn, argument
 from miscal.base.options import of_fields, takes
-from miscal.base.precision import held
 from miscal.base.signatures import checked_call
 from miscal.base.vocabulary import ANSWER, Kind, Vocabulary, vocabulary
 from miscal.data.columns import OF_OUTCOMES, NewColumns, split_names
-from miscal.data.encoders.features import FeatureColumns, blank_rows
-from miscal.data.encoders.protocol import Encoder, Unknown
+from miscal.data.encoders.features import Encoder, FeatureColumns, Unknown, blank_rows
 from miscal.data.encoders.texts import Combined
 from miscal.data.judged import JudgeScale
 from miscal.data.readers.class_columns import ClassColumns, as_probabilities, classes_of
-from miscal.data.readers.matrices import numbers_or_checked, read_matrix
-from miscal.data.readers.names import columns_of, decide, find, guess, listed, match
-from miscal.data.readers.opening import open_source
+from miscal.data.readers.names import columns_of, find, guess, listed, match
+from miscal.data.readers.opening import content_digest, open_source
 from miscal.data.readers.outcomes import new_scores
-from miscal.data.readers.provenance import content_digest
 from miscal.data.readers.roles import Asked
 from miscal.data.readers.rows import (
     BESIDE,
     RowFaults,
     TableRows,
     XSource,
+    confidences,
     encoder_values,
-    label,
-    lists_not_finite,
-    numbers_in,
+    load_rows,
     refuse_lengths,
-    refuse_other_unit,
+    with_inputs,
 )
-from miscal.data.readers.source import Piece, Source, nan_as_null
+from miscal.data.readers.source import Piece, Source, nan_as_null, numbers_or_checked, read_matrix
 
 
 def can_be_blank(names: str | Sequence[str], encoder: Encoder) -> tuple[str, ...]:
@@ -111,9 +105,6 @@ def needed(
 ON_INVALID = ("error", "drop", "null")
 """What may be done about rows without a usable confidence or x: stop, leave them out, or keep them with a reason."""
 
-_LARGEST = float(np.finfo(np.float32).max)
-_NOT_FINITE = "NaN, infinite or too large for float32"
-
 
 @dataclass(frozen=True, eq=False)
 class NewRows:
@@ -141,7 +132,7 @@ class NewRows:
     blank : array of shape (m,)
         Of the rows in `whole`: in words, which of their columns were asked to be taken as blank; None where none is.
     digest : str
-        Of everything that was read for them, by :func:`~miscal.data.readers.provenance.content_digest`.
+        Of everything that was read for them, by :func:`~miscal.data.readers.opening.content_digest`.
     probability : float64 array of shape (n, K), or None
         Of a model of several classes: the probability of each, NaN in rows without usable ones. The confidence is the
         largest of a row.
@@ -254,32 +245,34 @@ class NewSource:
 
     def read(self, piece: Piece) -> NewRows:
         """Read the rows of a piece."""
-        rows, counts, digest = self._load(piece)
+        rows = self._load(piece)
         faults, p = RowFaults(rows.row), None
         if self.classes is None:
-            f, counts["clipped"] = self._confidences(column_of(rows.frame, str(self.confidence)), faults)
+            f = self._confidences(rows, faults)
         else:
             values = self.classes.values(rows.frame, faults, typed=self.source.typed)
             p, _ = as_probabilities(values, faults, log=self.classes.log)
-            f, counts["clipped"] = p.max(axis=1), 0
-        rows = replace(rows, frame=self._numbered(rows.frame, rows.X, faults))
+            f = p.max(axis=1)
+        digest = self._digest(rows)
+        text = self._absent if self.source.typed else rows.frame.columns
+        rows = with_inputs(rows, self.inputs, faults, features_of(self.encoder), text)
         if self.on_invalid == "error":
             faults.refuse()
         whole = np.flatnonzero(faults.sound)
         kept = whole if self.on_invalid == "drop" else np.arange(len(rows.row))
-        counts["dropped"] = len(rows.row) - len(kept)
         usable = rows if len(whole) == len(rows.row) else rows.take(whole)
         chosen = encoder_values(self.inputs, usable.frame, usable.X)
         encoded = self.encoder.transform(chosen) if len(whole) else np.zeros((0, self.encoder.n_features), np.float32)
+        counts = {"read": rows.n_read, "undecided": rows.undecided, "asked": len(rows.row)}
         return NewRows(
             row=rows.row[kept],
-            confidence=f[kept],
+            confidence=np.clip(f, 0.0, 1.0)[kept],
             # positions are counted among the rows kept
             whole=np.arange(len(whole)) if self.on_invalid == "drop" else whole,
             X=encoded,
             unknown=tuple(self.encoder.unknown(chosen, encoded)) if len(whole) else (),
             reason=faults.reasons()[kept],
-            counts=counts,
+            counts=counts | {"clipped": int(((f < 0) | (f > 1)).sum()), "dropped": len(rows.row) - len(kept)},
             faults=faults.counts(),
             blank=self._taken_as_blank(usable.frame),
             digest=digest,
@@ -288,29 +281,23 @@ class NewSource:
 
     def digest(self, piece: Piece) -> str:
         """Digest of everything that :meth:`read` reads for a piece, without turning it into numbers."""
-        return self._load(piece)[-1]
+        return self._digest(self._load(piece))
 
-    def _load(self, piece: Piece) -> tuple[TableRows, dict[str, int], str]:
-        """Columns and embeddings of the rows of a piece that meet the condition, counts, and a digest of all."""
-        asked = () if self.where is None else columns_of(self.where, self.source.columns)
-        named = [self.confidence] if self.classes is None else self.classes.columns
-        there = [one for one in dict.fromkeys([*named, *self.inputs.columns, *asked]) if one not in self._absent]
-        loaded = self.source.load(there, piece)
-        frame = nan_as_null(loaded).with_columns(pl.lit(None, pl.String).alias(name) for name in self._absent)
-        kept, undecided = np.full(len(frame), True), 0
-        if self.where is not None:
-            typed = frame if self.source.typed else self.source.load(asked, piece, typed=True)
-            kept, undecided = decide(self.where, nan_as_null(typed))
-        row = np.flatnonzero(kept) + piece.start
-        X = p = None
-        if self.inputs.kind == "embeddings":
-            # a copy: what lies in a file stays out of this process's memory
-            X = np.array(read_matrix(self.inputs.embeddings)[piece.start : piece.start + piece.rows])
-            X = held(X if kept.all() else X[kept])
-        if self.classes is not None and self.classes.matrix is not None:
-            p = self.classes.values(frame, RowFaults(row))
-        counts = {"read": len(frame), "undecided": undecided, "asked": len(row)}
-        return TableRows(frame.filter(kept), row, X, (), len(frame)), counts, content_digest(loaded, X, p)
+    def _load(self, piece: Piece) -> TableRows:
+        named = [str(self.confidence)] if self.classes is None else self.classes.columns
+        columns = (*named, *self.inputs.columns)
+        return load_rows(self.source, columns, self.inputs.embeddings, self.where, piece, self._absent)
+
+    def _digest(self, rows: TableRows) -> str:
+        matrix = self.classes is not None and self.classes.matrix is not None
+        p = self.classes.values(rows.frame, RowFaults(rows.row)) if matrix else None  # type: ignore[union-attr]
+        return content_digest(rows.frame, rows.X, p)
+
+    def _confidences(self, rows: TableRows, faults: RowFaults) -> np.ndarray:
+        column = str(self.confidence)
+        series = column_of(rows.frame, column)
+        series = series if self.scale is None else new_scores(series, self.scale)
+        return confidences(series, column, self.words, faults, typed=self.source.typed)
 
     @property
     def _absent(self) -> tuple[str, ...]:
@@ -326,44 +313,6 @@ class NewSource:
             words[row] = f"{', '.join(names)} taken as blank" if names else None
         found = [words[row] for row in zip(*blank.values(), strict=True)] or [None] * len(frame)
         return np.array(found, dtype=object)
-
-    def _confidences(self, series: pl.Series, faults: RowFaults) -> tuple[np.ndarray, int]:
-        option = self.words.columns[0]
-        name, said = label(option, str(self.confidence)), f"the {self.words.probability}"
-        if self.scale is not None:
-            series = new_scores(series, self.scale)
-        f = numbers_in(series, name, faults, said, typed=self.source.typed)
-        known = np.isfinite(f)
-        faults.add(name, np.isinf(f), "infinite", f"{said} is infinite")
-        outside = known & outside_unit(np.where(known, f, 0.0))
-        refuse_other_unit(name, f[known], outside, faults.row, option)
-        faults.add(name, outside, "outside [0, 1]", f"{said} lies outside [0, 1]")
-        f[~known | outside] = np.nan
-        return np.clip(f, 0.0, 1.0), int(((f < 0) | (f > 1)).sum())
-
-    def _numbered(self, frame: pl.DataFrame, X: np.ndarray | None, faults: RowFaults) -> pl.DataFrame:
-        """Find rows whose x is not complete, and turn text that stands for numbers into numbers."""
-        if X is not None:
-            what, reason = _NOT_FINITE, "the embedding holds NaN, infinity or a value too large for float32"
-            faults.add("embeddings", non_finite_rows(X), what, reason)
-        texts = [str(self.inputs.text)] if self.inputs.kind == "text" else []
-        columns, found = features_of(self.encoder), []
-        for name in (*texts, *self.inputs.features):
-            series, shown, said = column_of(frame, name), f"column {name!r}", repr(name)
-            kind = "text" if name in texts else columns.column_types[name]
-            blanks = kind != "text" and name in columns.with_blanks
-            if kind == "number":
-                typed = self.source.typed and name not in self._absent
-                values = numbers_in(series, shown, faults, said, typed=typed, blanks=blanks)
-                too_large = np.abs(np.nan_to_num(values, nan=0.0, posinf=np.inf, neginf=np.inf)) > _LARGEST
-                large = "infinite or too large for float32"
-                faults.add(shown, too_large, large, f"{said} is {large}")
-                found.append(pl.Series(name, values))
-            elif not blanks:
-                faults.add(shown, series.is_null().to_numpy(), "missing", f"{said} is missing")
-            if kind == "list":
-                faults.add(shown, lists_not_finite(series), "missing, NaN or infinite", f"{said} holds NaN or infinity")
-        return frame.with_columns(found)
 
 
 def features_of(encoder: Encoder) -> Any:
@@ -405,7 +354,12 @@ def open_new_rows(
     own = getattr(features_of(encoder), "columns", ())
     option = asked.words.columns[0]
     several = classes_of(opened, option, asked.probability, columns.probabilities, classes)
-    column = None if several is not None else _confidence_column(opened, option, asked.probability, fitted_on)
+    column, named = None, asked.probability or fitted_on
+    if several is None and named is None:
+        column = guess(option, opened.columns)
+    elif several is None:
+        fitted = f"{option} (the model was fitted on this column; {argument(option, takes='COL')} names another)"
+        column = find(str(named), opened.columns, what=fitted if asked.probability is None else option)
     blank = can_be_blank(columns.missing_as_blank, encoder)
     absent = [name for name in own if name not in (*opened.columns, *blank)]
     refuse_absent(absent, opened, encoder.can_be_blank, costs or {})
@@ -426,19 +380,10 @@ def read_inputs(source: Any, *, encoder: Encoder, **options: Any) -> NewRows:
 
     Examples
     --------
-    >>> from miscal.data.encoders.protocol import Embeddings
+    >>> from miscal.data.encoders.features import Embeddings
     >>> new = read_inputs({"conf": [0.2, 0.9]}, encoder=Embeddings(3), embeddings=np.zeros((2, 3)))
     >>> new.X.shape, new.confidence.tolist()
     ((2, 3), [0.2, 0.9])
     """
     opened = open_new_rows(source, encoder=encoder, whole=True, **options)
     return opened.read(opened.whole)
-
-
-def _confidence_column(source: Source, option: str, named: str | None, fitted_on: str | None) -> str:
-    if named is not None:
-        return find(named, source.columns, what=option)
-    if fitted_on is None:
-        return guess(option, source.columns)
-    own = f"{option} (the model was fitted on this column; {argument(option, takes='COL')} names another)"
-    return find(fitted_on, source.columns, what=own)

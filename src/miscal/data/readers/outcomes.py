@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from miscal.base.arrays import SHOWN_IN_WARNING, column_of, did_you_mean, value_list
-from miscal.base.checks import check_correct
+from miscal.base.checks import check_correct, refuse_rows
 from miscal.base.errors import InputError, argument
 from miscal.base.vocabulary import ANSWER, EVENT, JUDGE, Kind
 from miscal.data.encoders.features import blank_rows
@@ -88,6 +88,25 @@ def plain_words(series: pl.Series, kind: Kind) -> tuple[np.ndarray, tuple[str, .
         if held <= set(meaning):
             return words.replace_strict(meaning, return_dtype=pl.Float64).to_numpy(), tuple(meaning)
     return None
+
+
+def without_words(series: pl.Series, kind: Kind) -> pl.Series:
+    """Return a column of text as outcomes, null where it holds another word, where most are outcomes; else as it is.
+
+    Examples
+    --------
+    >>> without_words(pl.Series("y", ["1", "n/a", "0"]), "answer").to_list()
+    [1.0, None, 0.0]
+    >>> without_words(pl.Series("y", ["late", "on time"]), "event").to_list()
+    ['late', 'on time']
+    """
+    if series.dtype != pl.String:
+        return series
+    text, meant = series.str.strip_chars().str.to_lowercase(), (_PLAIN[:2] if kind == ANSWER else PLAIN[kind])
+    for found in (text.replace_strict(meaning, default=None, return_dtype=pl.Float64) for meaning in meant):
+        if found.count() > series.count() / 2:
+            return found
+    return series
 
 
 def _named(series: pl.Series, positive: Any, name: str) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -216,10 +235,10 @@ def labelling_of(rows: TableRows, roles: Roles) -> NDArray[np.float64] | None:
     """Read the probability by which each row was chosen for people to judge, (n,); None where none was named."""
     if roles.labelling is None:
         return None
-    name, faults = label("labelling_probability", roles.labelling), RowFaults(rows.row)
-    values = numbers(rows, roles.labelling, name)
-    faults.add(name, ~((values > 0) & (values <= 1)), "no probabilities above 0 and up to 1", name)
-    faults.refuse("give each row that people have judged the probability by which it was chosen")
+    name = label("labelling_probability", roles.labelling)
+    values, what = numbers(rows, roles.labelling, name), "no probabilities above 0 and up to 1"
+    remedy = "give each row that people have judged the probability by which it was chosen"
+    refuse_rows(name, ~((values > 0) & (values <= 1)), what, rows.row, remedy)
     return values
 
 

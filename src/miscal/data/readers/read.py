@@ -10,14 +10,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from miscal.base.arrays import column_of
-from miscal.base.checks import (
-    EXTREME_WEIGHTS,
-    check_seed,
-    extreme_weights,
-    other_unit,
-    outside_unit,
-)
+from miscal.base.arrays import column_of, counted
+from miscal.base.checks import CLIP_TOLERANCE, EXTREME_WEIGHTS, check_seed, extreme_weights, refuse_rows
 from miscal.base.errors import InputError, MismatchError, argument
 from miscal.base.folds import content_order
 from miscal.base.options import of_fields, takes
@@ -26,10 +20,9 @@ from miscal.base.signatures import checked_call
 from miscal.base.threads import global_random_kept
 from miscal.base.vocabulary import ANSWER, JUDGE, KINDS, Kind, vocabulary
 from miscal.data.columns import SINGLE, Columns, name_of, split_names
-from miscal.data.encoders.features import FeatureColumns
-from miscal.data.encoders.protocol import Embeddings, Encoder
+from miscal.data.encoders.features import Embeddings, Encoder, FeatureColumns
 from miscal.data.encoders.texts import Combined, PlacesAndColumns, text_encoder
-from miscal.data.judged import JudgeReading, UnjudgedRows
+from miscal.data.judged import JudgeReading
 from miscal.data.readers.answers import answers_of, one_answer
 from miscal.data.readers.candidate_groups import candidates_of
 from miscal.data.readers.class_columns import with_top_label
@@ -42,30 +35,28 @@ from miscal.data.readers.column_readings import (
     without_leaks,
 )
 from miscal.data.readers.names import find, left_out_of, refuse_told
-from miscal.data.readers.opening import open_source
-from miscal.data.readers.outcomes import labelling_of, outcomes, read_judge
-from miscal.data.readers.provenance import fingerprints, refuse_changed
+from miscal.data.readers.opening import fingerprints, open_source, refuse_changed
+from miscal.data.readers.outcomes import labelling_of, outcomes, read_judge, without_words
 from miscal.data.readers.roles import NO_GROUPS, Roles, groups_of, roles_of, times_of, with_naming
 from miscal.data.readers.rows import (
     AUTO,
     RowFaults,
     TableRows,
     XSource,
-    add_invalid_inputs,
     choose_inputs,
-    choose_rows,
     confidences,
     encoder_values,
     label,
+    load_rows,
     metadata_of,
     missing,
     numbers,
-    refuse_missing,
     texts,
     unseen_note,
+    with_inputs,
 )
 from miscal.data.readers.source import Source
-from miscal.data.splits import SAMPLE_ROWS, SAMPLED_ABOVE, check_trainable, straddling_inputs
+from miscal.data.splits import MIN_FIT_ROWS, SAMPLE_ROWS, SAMPLED_ABOVE, check_trainable, straddling_inputs
 from miscal.data.triples import Triples, check_split
 
 # stream of the texts that an encoder is fitted on
@@ -118,7 +109,7 @@ def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **opti
     x = choose_inputs(table, columns, reserved=named.reserved, metadata=named.metadata)
     refuse_told("text", [x.text], named.outcome, named.probabilities)
     named.refuse_as_inputs(x.features)
-    rows, others, scale = choose_rows(opened, named.columns, x, columns.where), None, None
+    rows, others, scale = _rows(opened, named, x, columns.where), None, None
     drop = columns.on_invalid == "drop"
     if named.kind == JUDGE:
         rows, others, scale = read_judge(rows, named, columns.positive, drop=drop)
@@ -128,9 +119,10 @@ def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **opti
     if roles.classes is not None:
         rows = with_top_label(rows, roles.classes, drop=drop)
         roles = replace(roles, names_only=(*roles.names_only, roles.classes.predicted))
-    rows = _drop_weightless(_valid_rows(rows, roles, x, drop=drop), roles)
-    f, clipped = confidences(rows, roles.confidence, roles.kind)
-    refuse_missing(rows, [roles.correct])
+    rows = _drop_weightless(_valid_rows(rows, roles, x, drop=drop, typed=opened.typed), roles)
+    stated = column_of(rows.frame, roles.confidence).to_numpy()
+    f = np.clip(stated, 0.0, 1.0)
+    clipped, words = int((stated != f).sum()), vocabulary(roles.kind).probabilities
     y, of_labels = outcomes(
         column_of(rows.frame, roles.correct), roles.kind, positive=columns.positive, name=roles.labels[1], rows=rows.row
     )
@@ -139,16 +131,18 @@ def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **opti
     made = fingerprints(source, table, inputs, read, matrix) | {
         "options": _options(columns, roles, inputs, allowed, left_out, seed),
         "where": columns.where,
+        "n_read": rows.n_read,
+        "n_dropped": rows.dropped,
         READ_COLUMNS: [replace(one, needed=one.name in inputs.features).to_dict() for one in readings],
     }
     usual = one_answer(rows.frame, roles.answers, y) if roles.kind == ANSWER else None
     if usual is not None:
-        made["one_answer"] = {"answer": usual.answer, "n": usual.given}
+        made["one_answer"] = {"answer": usual[0], "n": usual[1]}
     notes = (
-        *clipped,
+        *((f"{clipped} {words} were up to {CLIP_TOLERANCE} outside [0, 1] and were clipped",) if clipped else ()),
         *of_labels,
         *about_leaks,
-        *(() if usual is None else (usual.note,)),
+        *(() if usual is None else (usual[-1],)),
         *unseen_note(table, inputs, {*roles.reserved, *roles.naming, *roles.answers.keys, inputs.text}),
         *stroked_dates(rows.frame, readings),
     )
@@ -184,20 +178,18 @@ def _offer_columns(table: Source, columns: Columns) -> tuple[Source, tuple[str, 
     return table.offering([name for name in table.columns if name not in left_out]), left_out
 
 
-def _unjudged(rows: TableRows, roles: Roles, inputs: XSource, encoder: Encoder, *, drop: bool) -> UnjudgedRows:
+def _unjudged(rows: TableRows, roles: Roles, inputs: XSource, encoder: Encoder, *, drop: bool) -> Triples:
     """Read the rows that people have not judged, with the encoder of the others."""
     if len(rows.row):
         # they have no outcome that could be missing
-        rows = _valid_rows(rows, replace(roles, correct=roles.confidence), inputs, drop=drop)
+        rows = _valid_rows(rows, replace(roles, correct=roles.confidence), inputs, drop=drop, typed=True)
     values = encoder_values(inputs, rows.frame, rows.X)
-    return UnjudgedRows(
+    f = column_of(rows.frame, roles.confidence).to_numpy()
+    return Triples(
         X=_transformed(encoder, values) if len(rows.row) else np.zeros((0, encoder.n_features), np.float32),
-        confidence=numbers(rows, roles.confidence, roles.labels[0]),
-        row=rows.row.astype(np.int64),
-        metadata={name: metadata_of(rows, name) for name in roles.naming},
-        text=None if inputs.text is None else texts(rows.frame, inputs.text),
-        group=None if roles.grouping is None else groups_of(rows, roles.grouping),
-        weight=_weights(rows, roles),
+        confidence=f,
+        correct=np.full(len(f), np.nan),
+        **_beside(rows, roles, inputs),
     )
 
 
@@ -236,7 +228,7 @@ def _options(
 def reread(source: dict[str, Any], **changed: Any) -> Triples:
     """Read the rows of a run again, from its ``Triples.source``.
 
-    `source`: as :func:`miscal.data.readers.provenance.found_in` returns it; `changed`: options of :func:`read_triples`
+    `source`: as :func:`miscal.data.readers.opening.found_in` returns it; `changed`: options of :func:`read_triples`
     that are to be others than in the run.
     """
     refuse_changed(source)
@@ -253,24 +245,39 @@ def reread(source: dict[str, Any], **changed: Any) -> Triples:
 # --- rows that can be used ----------------------------------------------------------------------------------------
 
 
-def _valid_rows(rows: TableRows, roles: Roles, inputs: XSource, *, drop: bool) -> TableRows:
-    """Refuse rows whose x is not complete, or drop these and those without confidence, outcome or weight."""
-    faults = RowFaults(rows.row)
-    if drop:
-        stated = {roles.confidence: _invalid_confidence(rows, roles), roles.correct: missing(rows, roles.correct)}
-        stated |= {} if roles.weight is None else {roles.weight: missing(rows, roles.weight)}
-        for column, bad in stated.items():
-            faults.add(f"column {column!r}", bad, "invalid", repr(column))
-    add_invalid_inputs(faults, rows, inputs)
-    return faults.refuse_or_drop(rows, drop=drop)
+def _rows(source: Source, roles: Roles, inputs: XSource, where: str | None) -> TableRows:
+    """Read the rows that meet the condition, and say for how many it could not be decided."""
+    rows = load_rows(source, (*roles.columns, *inputs.columns), inputs.embeddings, where).noting(*inputs.notes)
+    if not len(rows.row):
+        raise InputError(
+            f"where: {where!r} keeps none of the {rows.n_read} rows; correct the condition, or leave it out"
+        )
+    if len(rows.row) == 1:
+        raise InputError(f"too few rows: got 1; at least {MIN_FIT_ROWS} are needed, one per prediction")
+    if not rows.undecided:
+        return rows
+    left = f"{counted(rows.undecided, 'row')} {'was' if rows.undecided == 1 else 'were'} left out"
+    return rows.noting(f"where: {left}, because the value that decides is missing")
 
 
-def _invalid_confidence(rows: TableRows, roles: Roles) -> np.ndarray:
-    bad = missing(rows, roles.confidence)
-    values = numbers(rows, roles.confidence, roles.labels[0])
-    if not bad.all() and other_unit(values[~bad]):
-        return bad  # a column in the wrong unit is refused as a whole, not dropped row by row
-    return bad | outside_unit(np.where(bad, 0.0, values))
+def _valid_rows(rows: TableRows, roles: Roles, inputs: XSource, *, drop: bool, typed: bool) -> TableRows:
+    """Refuse or drop rows whose confidence, outcome, weight or x cannot be used; confidences are numbers from then on.
+
+    `typed`: whether the columns have types of their own; else a word among numbers makes a row that can be dropped.
+    """
+    faults, frame = RowFaults(rows.row), rows.frame
+    if drop and not typed and roles.positive is None:
+        given = column_of(frame, roles.correct)
+        told = without_words(given, roles.kind)
+        frame, words = frame.with_columns(told.alias(roles.correct)), (told.is_null() & given.is_not_null()).to_numpy()
+        faults.add(f"column {roles.correct!r}", words, "no outcomes", f"{roles.correct!r} is no outcome")
+    f = confidences(
+        column_of(frame, roles.confidence), roles.confidence, vocabulary(roles.kind), faults, typed=typed or not drop
+    )
+    rows = replace(rows, frame=frame.with_columns(pl.Series(roles.confidence, f)))
+    for column in filter(None, (roles.correct, roles.weight)):
+        faults.add(f"column {column!r}", missing(rows, column), "missing, NaN or infinite", f"{column!r} is missing")
+    return faults.refuse_or_drop(with_inputs(rows, inputs, faults), drop=drop)
 
 
 def _weights(rows: TableRows, roles: Roles) -> np.ndarray | None:
@@ -283,9 +290,8 @@ def _drop_weightless(rows: TableRows, roles: Roles) -> TableRows:
         return rows
     name = label("weight", roles.weight)
     values = numbers(rows, roles.weight, name)
-    faults = RowFaults(rows.row)
-    faults.add(name, ~(values >= 0) | np.isinf(values), "no finite numbers of at least 0", name)
-    faults.refuse(f"correct them, or drop these rows with {argument('where')}")
+    remedy = f"correct them, or drop these rows with {argument('where')}"
+    refuse_rows(name, ~(values >= 0) | np.isinf(values), "no finite numbers of at least 0", rows.row, remedy)
     if extreme_weights(values):
         raise InputError(f"{name} {EXTREME_WEIGHTS}; got a largest one of {values.max():.3g}: divide all by their mean")
     kept = values > 0
@@ -316,31 +322,37 @@ def _assembled(
     seed: int,
     embed_model: str | None,
 ) -> Triples:
-    group = None if roles.grouping is None else groups_of(rows, roles.grouping)
-    values = encoder_values(inputs, rows.frame, rows.X)
+    values, beside = encoder_values(inputs, rows.frame, rows.X), _beside(rows, roles, inputs)
     encoder = _new_encoder(inputs, seed, embed_model)
     split, about_split = _split(rows, roles, encoder, values)
-    check_trainable(y, split, roles.kind, group)
+    check_trainable(y, split, roles.kind, beside["group"])
     encoder.fit(_learned_from(values, split, seed))
     return Triples(
         X=_transformed(encoder, values),
         confidence=f,
         correct=y,
-        weight=_weights(rows, roles),
-        group=group,
         split=split,
-        text=None if inputs.text is None else texts(rows.frame, inputs.text),
-        metadata={name: metadata_of(rows, name) for name in roles.naming},
         time=None if roles.time is None else times_of(rows, roles.time),
         answers=answers_of(rows.frame, roles.answers),
-        row=rows.row.astype(np.int64),
         notes=(*roles.notes, *rows.notes, *notes, *about_split),
-        source=source | {"n_read": rows.n_read} | _described(roles, inputs, encoder, source[READ_COLUMNS]),
+        source=source | _described(roles, inputs, encoder, source[READ_COLUMNS]),
         encoder=encoder,
         layout=encoder.layout,
         kind=roles.kind,
         classes=rows.classes,
+        **beside,
     )
+
+
+def _beside(rows: TableRows, roles: Roles, inputs: XSource) -> dict[str, Any]:
+    """Read what triples hold beside x, f and y."""
+    return {
+        "weight": _weights(rows, roles),
+        "group": None if roles.grouping is None else groups_of(rows, roles.grouping),
+        "text": None if inputs.text is None else texts(rows.frame, inputs.text),
+        "metadata": {name: metadata_of(rows, name) for name in roles.naming},
+        "row": rows.row.astype(np.int64),
+    }
 
 
 def _new_encoder(inputs: XSource, seed: int, embed_model: str | None) -> Encoder:

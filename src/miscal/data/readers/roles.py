@@ -236,18 +236,10 @@ class Roles:
     @property
     def columns(self) -> list[str]:
         """All columns named."""
-        grouped = None if self.grouping is None else self.grouping.column
-        single = (
-            *self.probabilities,
-            self.outcome,
-            self.split,
-            grouped,
-            self.weight,
-            self.time,
-            self.id,
-            self.labelling,
-        )
-        return [column for column in single if column is not None] + [*self.naming, *self.answers.columns]
+        grouped = self.grouping and self.grouping.column
+        single = (self.outcome, self.split, grouped, self.weight, self.time, self.id, self.labelling)
+        named = (*self.naming, *self.answers.columns)
+        return [*self.probabilities, *(column for column in single if column is not None), *named]
 
     @property
     def naming(self) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,24 +11,23 @@ import numpy as np
 import polars as pl
 
 from miscal.base.arrays import column_of, row_list, value_list
-from miscal.base.checks import CLIP_TOLERANCE, DROP, check_confidence, non_finite_rows, other_unit
+from miscal.base.checks import DROP, non_finite_rows, refuse_outside, refuse_rows
 from miscal.base.errors import InputError, MissingColumn, argument
-from miscal.base.precision import chosen_rows, held_rows
-from miscal.base.vocabulary import Kind, vocabulary
+from miscal.base.precision import chosen_rows, held, held_rows
+from miscal.base.vocabulary import Vocabulary
 from miscal.data.columns import RowColumns
 from miscal.data.encoders.dates import read_dates
 from miscal.data.encoders.texts import PlacesAndColumns
 from miscal.data.judged import ClassProbabilities
-from miscal.data.readers.matrices import numbers_or_checked, read_matrix
-from miscal.data.readers.names import columns_of, find, kept, listed, match, unreserved
-from miscal.data.readers.source import Source
-from miscal.data.splits import MIN_FIT_ROWS
+from miscal.data.readers.names import columns_of, decide, find, listed, match, unreserved
+from miscal.data.readers.source import Piece, Source, nan_as_null, numbers_or_checked, read_matrix
 
 _WRITTEN = {
     r"^\s*-?[\d.,]+\s*%\s*$": "these are percentages: write decimals with a point, no sign, and divide by 100",
     r"^\s*-?\d*,\d+\s*$": "write decimals with a point in place of the comma",
 }
 """Numbers in another form, and how to fix them."""
+_LARGEST = float(np.finfo(np.float32).max)
 
 
 class RowFaults:
@@ -60,11 +59,7 @@ class RowFaults:
     def refuse(self, remedy: str = f"correct them, or {DROP}") -> None:
         """Raise for the first fault."""
         for name, what, _, own in self._found[:1]:
-            bad = self.first == 1
-            raise InputError(
-                f"{name}: {int(bad.sum())} of {len(bad)} values are {what} ({row_list(bad, self.row)}); "
-                + "; ".join(filter(None, (own, remedy)))
-            )
+            refuse_rows(name, self.first == 1, what, self.row, "; ".join(filter(None, (own, remedy))))
 
     def refuse_or_drop(self, rows: TableRows, *, drop: bool) -> TableRows:
         """Return the rows without a fault, noting how many were dropped for which one; refuse any, or all."""
@@ -76,7 +71,8 @@ class RowFaults:
         note = f"{int((~self.sound).sum())} of {len(self.first)} rows were dropped as invalid: {parts}"
         if not self.sound.any():
             raise InputError("; ".join(filter(None, (f"no valid row is left: {note}", self._found[0][-1]))))
-        return rows.take(self.sound).noting(note)
+        kept = rows.take(self.sound)
+        return replace(kept, notes=(*kept.notes, note), dropped=rows.dropped + len(self.first) - len(kept.row))
 
     def reasons(self) -> np.ndarray:
         """Reason by row, (n,) of str, None where there is no fault."""
@@ -149,18 +145,6 @@ def lists_not_finite(series: pl.Series) -> np.ndarray:
     return inner.list.eval(~pl.element().is_finite().fill_null(False)).list.any().fill_null(False).to_numpy()
 
 
-def refuse_other_unit(name: str, values: np.ndarray, outside: np.ndarray, row: np.ndarray, column: str) -> None:
-    """Refuse a column in another unit as a whole: row by row, those that happen to lie in [0, 1] would be corrected."""
-    if not len(values) or not (other_unit(values) or outside.sum() > len(values) / 2):
-        return
-    remedy = other_unit(values) or f"correct them, or name another column with {argument(column)}"
-    found = f"from {values.min():.6g} to {values.max():.6g}"
-    raise InputError(
-        f"{name} must lie in [0, 1]; got {int(outside.sum())} of {len(outside)} values outside it, {found} "
-        f"({row_list(outside, row)}); {remedy}"
-    )
-
-
 TEXT = "text"
 AUTO = "auto"
 """In the place of feature columns: every column that plays no other part and can be a feature."""
@@ -221,6 +205,10 @@ class TableRows:
         Rows in the source.
     classes : ClassProbabilities, optional
         What was read of several classes.
+    undecided : int
+        Rows that are not among them because the value that decides is missing.
+    dropped : int
+        Rows that were left out because they could not be used.
     """
 
     frame: pl.DataFrame
@@ -229,6 +217,8 @@ class TableRows:
     notes: tuple[str, ...]
     n_read: int
     classes: ClassProbabilities | None = None
+    undecided: int = 0
+    dropped: int = 0
 
     def noting(self, *notes: str) -> TableRows:
         """Return the rows with further notes."""
@@ -314,23 +304,39 @@ def every_other(table: Source, reserved: Mapping[str, str]) -> tuple[str, ...]:
     return found
 
 
-def choose_rows(table: Source, columns: Sequence[str], inputs: XSource, where: str | None) -> TableRows:
-    """Read the columns and embeddings needed, and keep the rows that the condition keeps."""
-    asked = columns_of(where, table.columns) if where is not None else ()
-    frame = table.load(list(dict.fromkeys([*columns, *inputs.columns, *asked])))
+def load_rows(
+    source: Source,
+    columns: Iterable[str],
+    embeddings: Any,
+    where: str | None,
+    piece: Piece | None = None,
+    absent: Collection[str] = (),
+) -> TableRows:
+    """Read columns and embeddings, and keep the rows that the condition keeps: of a piece, or all.
+
+    `absent`: columns that the source does not have, which are blank in every row.
+    """
+    asked = () if where is None else columns_of(where, source.columns)
+    frame = source.load([one for one in dict.fromkeys((*columns, *asked)) if one not in absent], piece)
+    frame = nan_as_null(frame).with_columns(pl.lit(None, pl.String).alias(name) for name in absent)
     if len(frame) == 0:
         raise InputError("the data have no rows; give one row per prediction")
-    X = None
-    if inputs.embeddings is not None:
-        X = numbers_or_checked(read_matrix(inputs.embeddings))
-        refuse_lengths(X.shape, len(frame))
-    rows = TableRows(frame, np.arange(len(frame)), X, table.notes + inputs.notes, len(frame))
+    kept, undecided = np.full(len(frame), True), 0
     if where is not None:
-        keep, note = kept(where, frame)
-        rows = rows.take(keep).noting(*([note] if note else []))
-    if len(rows.row) == 1:
-        raise InputError(f"too few rows: got 1; at least {MIN_FIT_ROWS} are needed, one per prediction")
-    return rows if rows.X is None else replace(rows, X=held_rows(rows.X))
+        typed = piece is None or source.typed
+        kept, undecided = decide(where, frame if typed else nan_as_null(source.load(asked, piece, typed=True)))
+    at, start = np.flatnonzero(kept), 0 if piece is None else piece.start
+    X = None
+    if embeddings is not None:
+        X = numbers_or_checked(read_matrix(embeddings)) if piece is None else read_matrix(embeddings)
+        if piece is None:
+            refuse_lengths(X.shape, len(frame))
+            X = held_rows(X if where is None else chosen_rows(X, at))
+        else:
+            # a copy: what lies in a file stays out of this process's memory
+            X = held(np.array(X[start : start + len(frame)])[at])
+    rows = frame if where is None else frame.filter(kept)
+    return TableRows(rows, at + start, X, source.notes, len(frame), undecided=undecided)
 
 
 def refuse_lengths(shape: tuple[int, ...], n: int) -> None:
@@ -357,26 +363,18 @@ def label(role: str, column: str | None) -> str:
     return role if column == role else f"{role} (column {column!r})"
 
 
-def confidences(rows: TableRows, column: str, kind: Kind) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Read and check confidences; the note counts those clipped for rounding."""
-    words = vocabulary(kind)
-    name = label(words.columns[0], column)
-    raw = numbers(rows, column, name)
-    checked = check_confidence(raw, name=name, rows=rows.row)
-    clipped = int((raw != checked).sum())
-    note = f"{clipped} {words.probabilities} were up to {CLIP_TOLERANCE} outside [0, 1] and were clipped"
-    return checked, (note,) if clipped else ()
-
-
-def unusable(rows: TableRows, column: str) -> np.ndarray:
-    """Find values of a feature that no number can be made of, bool (n,): infinite ones, and lists with missing ones.
-
-    Blanks are values like others.
-    """
-    series = column_of(rows.frame, column)
-    if isinstance(series.dtype, (pl.List, pl.Array)):
-        return missing(rows, column)
-    return series.is_infinite().fill_null(False).to_numpy() if series.dtype.is_float() else np.zeros(len(series), bool)
+def confidences(
+    series: pl.Series, column: str, words: Vocabulary, faults: RowFaults, *, typed: bool = True
+) -> np.ndarray:
+    """Read a column of confidences, not yet clipped; NaN in rows without one that can be used, which are noted."""
+    option = words.columns[0]
+    name, said = label(option, column), f"the {words.probability}"
+    f = numbers_in(series, name, faults, said, typed=typed)
+    faults.add(name, np.isinf(f), "infinite", f"{said} is infinite")
+    remedy = f"correct them, or name another column with {argument(option)}"
+    outside = refuse_outside(f, name, faults.row, some=True, remedy=remedy)
+    faults.add(name, outside, "outside [0, 1]", f"{said} lies outside [0, 1]")
+    return np.where(np.isfinite(f) & ~outside, f, np.nan)
 
 
 def missing(rows: TableRows, column: str) -> np.ndarray:
@@ -392,22 +390,39 @@ def missing(rows: TableRows, column: str) -> np.ndarray:
 
 def refuse_missing(rows: TableRows, columns: Sequence[str]) -> None:
     """Refuse missing values in any of the columns."""
-    faults = RowFaults(rows.row)
     for column in columns:
-        faults.add(f"column {column!r}", missing(rows, column), "missing, NaN or infinite", repr(column))
-    faults.refuse(f"fill them in, or {DROP}")
+        what, remedy = "missing, NaN or infinite", f"fill them in, or {DROP}"
+        refuse_rows(f"column {column!r}", missing(rows, column), what, rows.row, remedy)
 
 
-def add_invalid_inputs(faults: RowFaults, rows: TableRows, inputs: XSource) -> None:
-    """Note rows whose x is not complete, by column."""
-    bad = {column: unusable(rows, column) for column in inputs.features}
-    if inputs.kind == "text":
-        bad[str(inputs.text)] = missing(rows, str(inputs.text))
-    for column, mask in bad.items():
-        faults.add(f"column {column!r}", mask, "missing, NaN or infinite", repr(column))
-    if inputs.kind == "embeddings":
-        mask = non_finite_rows(rows.X)  # type: ignore[arg-type]
-        faults.add("embeddings", mask, "NaN, infinite or too large for float32", repr("embeddings"))
+def with_inputs(
+    rows: TableRows, inputs: XSource, faults: RowFaults, fitted: Any = None, text: Collection[str] = ()
+) -> TableRows:
+    """Note rows whose x is not complete, by column.
+
+    `fitted`: of new rows, what reads the columns, by which blanks are values like others or not. Text that stands for
+    numbers, in the columns `text`, is turned into these.
+    """
+    if rows.X is not None:
+        reason = "the embedding holds NaN, infinity or a value too large for float32"
+        faults.add("embeddings", non_finite_rows(rows.X), "NaN, infinite or too large for float32", reason)
+    own, found = [str(inputs.text)] if inputs.kind == "text" else [], []
+    for name in (*own, *inputs.features):
+        series, shown, said = column_of(rows.frame, name), f"column {name!r}", repr(name)
+        lists = isinstance(series.dtype, (pl.List, pl.Array))
+        kind = "number" if series.dtype.is_float() else "list" if lists else ""
+        kind = kind if fitted is None or name in own else fitted.column_types[name]
+        blanks = name not in own and (not lists if fitted is None else name in fitted.with_blanks)
+        if kind == "number":
+            values = numbers_in(series, shown, faults, said, typed=name not in text, blanks=blanks)
+            large = "infinite or too large for float32"
+            faults.add(shown, np.abs(values) > _LARGEST, large, f"{said} is {large}")
+            found += [] if fitted is None else [pl.Series(name, values)]
+        elif not blanks:
+            faults.add(shown, series.is_null().to_numpy(), "missing", f"{said} is missing")
+        if lists and series.dtype.inner.is_numeric():
+            faults.add(shown, lists_not_finite(series), "missing, NaN or infinite", f"{said} holds NaN or infinity")
+    return replace(rows, frame=rows.frame.with_columns(found))
 
 
 def texts(frame: pl.DataFrame, column: str) -> tuple[str, ...]:
@@ -440,13 +455,12 @@ def metadata_of(rows: TableRows, column: str) -> np.ndarray:
 
 def refuse_repeated(rows: TableRows, column: str) -> None:
     """Refuse an id of new rows that occurs twice."""
-    series, faults = column_of(rows.frame, column), RowFaults(rows.row)
+    series = column_of(rows.frame, column)
     repeated = series.is_duplicated() & series.is_not_null()
     shown = f"the same id as in another row: {value_list(series.filter(repeated).to_list())}"
-    faults.add(f"column {column!r}", repeated.to_numpy(), shown, repr(column))
-    faults.refuse(
-        f"the first look knew rows by it: give each row one of its own, or begin a new monitor with {argument('out')}"
-    )
+    remedy = f"give each row one of its own, or begin a new monitor with {argument('out')}"
+    name = f"column {column!r}"
+    refuse_rows(name, repeated.to_numpy(), shown, rows.row, f"the first look knew rows by it: {remedy}")
 
 
 def encoder_values(inputs: XSource, frame: pl.DataFrame, X: np.ndarray | None) -> Any:

@@ -33,11 +33,10 @@ from miscal.base.threads import n_workers
 from miscal.base.vocabulary import Kind, vocabulary
 from miscal.base.workers import ENGINES, InProcess, Threads, WorkItem, choose_workers
 from miscal.data.columns import split_names
-from miscal.data.readers.matrices import is_matrix_file
 from miscal.data.readers.names import find
 from miscal.data.readers.new_rows import NewSource
-from miscal.data.readers.provenance import content_digest
-from miscal.data.readers.source import Piece
+from miscal.data.readers.opening import content_digest
+from miscal.data.readers.source import Piece, is_matrix_file
 from miscal.data.writing import part_bytes, table_format
 from miscal.discovery.saved_model import SavedModel, correct_rows, load_model, model_folder, schema_of
 from miscal.discovery.summary_parts import Answer

@@ -12,7 +12,7 @@ import polars as pl
 from miscal.base.arrays import SHOWN_IN_WARNING, quoted
 from miscal.base.checks import CLIP_TOLERANCE
 from miscal.base.errors import InputError
-from miscal.data.encoders.protocol import Encoder
+from miscal.data.encoders.features import Encoder
 from miscal.data.readers.new_rows import NewRows, NewSource
 from miscal.discovery.saved_model import FAR, only_blank
 from miscal.estimators.input_profile import MOST_ROWS, Likeness, refusal, rows_to_look_at, warning

@@ -6,7 +6,7 @@ A module offers ``FILES`` (patterns of the names that its logs have in a folder)
 ``labels``. The tool is called by its name, with hyphens.
 
 The simplest reads ``rows_of(path)`` and returns ``answers_log(path, named, row_of)``
-(:mod:`~miscal.data.importers.stated_confidences`), with an ``ImportedRow``, whose ``note`` says what confidence and
+(:mod:`~miscal.data.importers.stated_confidences`), with a ``Row``, whose ``note`` says what confidence and
 outcome are, or an ``UnusableRow`` for each; of judges, ``judged_log``.
 """
 

@@ -18,19 +18,18 @@ from pathlib import Path
 from typing import Any
 
 from miscal.data.importers.logs import (
-    ImportedRow,
     Log,
+    Row,
     UnusableLog,
     UnusableRow,
     dict_in,
     list_in,
-    log_of,
     number,
     rows_of,
     scalars,
-    usable_rows,
     whole_or_records,
 )
+from miscal.data.importers.stated_confidences import answers_log
 
 FILES = ("*.jsonl", "*.ndjson", "*.json")
 
@@ -119,15 +118,16 @@ def read(path: Path, labels: Labels | None = None) -> Log:
     whole = [one for one in every if one.answered and not one.answer.get("malformed")]
     twice = {one.key for one in whole if first.setdefault(one.key, one.answer) != one.answer}
     named = [(f"{one.item}/{one.name or 'answer'}/{one.repeat}", one) for one in every]
-    rows, left_out = usable_rows(named, lambda _, one: _row(one, labels or {}, one.key in twice))
-    if not rows and NO_LABEL in left_out:
-        raise UnusableLog(f"{path} holds no {GIVE_LABELS}")
-    items = len({row.id for row in rows})
-    notes = [f"{len(rows):,} answers to {items:,} items: all answers to one item count once"]
-    if n_other := sum(row.confidence < max(row.choice_probs or (0.0,)) - ROUNDING for row in rows):
-        notes.append(f"{path.name}: in {n_other:,} rows the decision is not the likeliest option; they are kept")
+
+    def notes(rows: Sequence[Row]) -> Iterator[str]:
+        yield f"{len(rows):,} answers to {len({row.id for row in rows}):,} items: all answers to one item count once"
+        if n_other := sum(row.confidence < max(row.choice_probs or (0.0,)) - ROUNDING for row in rows):
+            yield f"{path.name}: in {n_other:,} rows the decision is not the likeliest option; they are kept"
+
+    row_of = lambda _, one: _row(one, labels or {}, one.key in twice)  # noqa: E731
+    log = answers_log(path, named, row_of, notes=notes, without=([NO_LABEL], GIVE_LABELS), after=_with_shares)
     bench = next((line["bench"] for line in lines if isinstance(line.get("bench"), str)), "")
-    return replace(log_of(path, _with_shares(rows), left_out, notes), ids_of=bench)
+    return replace(log, ids_of=bench)
 
 
 def _every(path: Path, lines: Sequence[dict[str, Any]]) -> Iterator[Asked]:
@@ -143,7 +143,8 @@ def _every(path: Path, lines: Sequence[dict[str, Any]]) -> Iterator[Asked]:
         state = request.get("state", line.get("state", line.get("input") if request is line else None))
         item = _first(line, _ID, _first(request, _ID))
         if item is None:
-            item = _digest(state) if state else f"{path.stem}, line {at}"
+            same = hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()[:12]
+            item = f"state {same}" if state else f"{path.stem}, line {at}"
         questions, answers = dict_in(request, "questions"), dict_in(response, "answers") or dict_in(line, "answers")
         right = next((one for name in LABELS if (one := dict_in(line, name))), {})
         if not questions and not answers:
@@ -167,14 +168,10 @@ def _first(values: Mapping[str, Any], names: Sequence[str], default: Any = None)
     return next((one for one in found if one == one and one != ""), default)
 
 
-def _digest(state: Any) -> str:
-    return f"state {hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()[:12]}"
-
-
 # --- one answer ------------------------------------------------------------------------------------------------------
 
 
-def _row(one: Asked, labels: Labels, twice: bool) -> ImportedRow:
+def _row(one: Asked, labels: Labels, twice: bool) -> Row:
     if one.answer.get("malformed"):
         raise UnusableRow("the answer is malformed")
     if not one.answered:
@@ -205,7 +202,7 @@ def _row(one: Asked, labels: Labels, twice: bool) -> ImportedRow:
     if number(one.answer.get("confidence")) is not None:
         own["stated_confidence"] = one.answer["confidence"]
     more = one.about | scalars(one.answer, "type", "noul", "choice", "confidence")
-    return ImportedRow(
+    return Row(
         id=one.item,
         within=one.key[1:],
         text=one.text,
@@ -264,7 +261,7 @@ def _option(value: Any, options: Mapping[str, float], words: Mapping[str, Any]) 
     return found if found in options else None
 
 
-def _with_shares(rows: Sequence[ImportedRow]) -> list[ImportedRow]:
+def _with_shares(rows: Sequence[Row]) -> list[Row]:
     """Give each option a column, where all rows have the same few."""
     if len({row.choices for row in rows}) != 1 or len(rows[0].choices or ()) > MOST_COLUMNS:
         return list(rows)

@@ -10,7 +10,6 @@ import math
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -19,8 +18,8 @@ from miscal.base.errors import CorruptFile
 from miscal.data.importers.logs import (
     MAGIC,
     Archive,
-    ImportedRow,
     Log,
+    Row,
     UnusableLog,
     UnusableRow,
     dict_in,
@@ -123,7 +122,7 @@ def _log(path: Path, header: dict[str, Any], samples: Iterable[Any]) -> Log:
     )
 
 
-def _row(name: str, sample: dict[str, Any], origin: dict[str, Any], *, shuffled: bool) -> ImportedRow:
+def _row(name: str, sample: dict[str, Any], origin: dict[str, Any], *, shuffled: bool) -> Row:
     text = _text(sample.get("input"))
     scores = [one for one in dict_in(sample, "scores").values() if isinstance(one, dict)]
     said = next((one for one in (stated(s.get("value"), s.get("metadata")) for s in scores) if one is not None), None)
@@ -137,33 +136,35 @@ def _row(name: str, sample: dict[str, Any], origin: dict[str, Any], *, shuffled:
         answer = get_in(sample, "output", "completion")
         return stated_row(name, text, said[1], said[0], answer, {**origin, **own}, STATED, right_or_wrong)
     choices = tuple(map(str, list_in(choices)))
-    score = verdict(sample.get("scores"))
+    correct, answer, explanation, by_choice = _verdict(sample.get("scores"))
     tokens = list_in(sample, "output", "choices", 0, "logprobs", "content")
     if not tokens:
         raise UnusableRow(NO_LOGPROBS)
     token = answer_of([one for one in tokens if isinstance(one, dict)], len(choices))
     if len(top_of(token)) < 2:
         raise UnusableRow(NO_TOP)
-    order = sent_order(score, choices, shuffled=shuffled)
-    sent = letter_shares(token, len(choices))
+    # the scorer called choice says nothing of a shuffle that left every choice in its place; others never do
+    order = sent_order(explanation, choices, unknown=shuffled and not by_choice)
+    sums = letter_sums(token, len(choices))
+    mass = math.fsum(sums.values())
     probs = [0.0] * len(choices)
-    for place, share in enumerate(sent.shares):
-        probs[order[place]] = share
-    predicted = order[sent.answered]
-    if score.answer not in (None, predicted):
+    for place, probability in sums.items():
+        probs[order[place]] = probability / mass
+    predicted = order[letter_of(token["token"], len(choices))]  # type: ignore[index]
+    if answer not in (None, predicted):
         raise UnusableRow("the answer that was scored differs from the letter that was generated")
     right = right_positions(sample.get("target"), len(choices))
-    return ImportedRow(
+    return Row(
         id=name,
         text=text,
         confidence=probs[predicted],
-        correct=score.correct,
+        correct=correct,
         predicted=predicted,
         choices=choices,
         choice_probs=tuple(probs),
-        candidate_mass=sent.mass,
+        candidate_mass=min(1.0, mass),
         answer_index=right[0] if len(right) == 1 else None,
-        metadata={**origin, "truncated": sent.n_missing > 0, **own},
+        metadata={**origin, "truncated": len(sums) < len(choices), **own},
         note=LETTERS,
     )
 
@@ -178,7 +179,7 @@ def _text(given: Any) -> str | None:
     return first_text(given)
 
 
-def _notes(path: Path, header: dict[str, Any], rows: Sequence[ImportedRow]) -> list[str]:
+def _notes(path: Path, header: dict[str, Any], rows: Sequence[Row]) -> list[str]:
     notes = []
     if header.get("status") != "success":
         notes.append(f"{path.name}: the run did not finish (status {header.get('status', 'unknown')})")
@@ -245,28 +246,14 @@ def answer_of(tokens: Sequence[dict[str, Any]], n_choices: int) -> dict[str, Any
 # --- its probabilities -----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Letters:
-    """Shares of the letters, in the order they were sent.
-
-    ``shares`` sum to 1; ``mass`` in [0, 1] is their sum before; ``n_missing`` letters were not among the top and have
-    share 0; ``answered`` is the letter generated.
-    """
-
-    shares: tuple[float, ...]
-    mass: float
-    n_missing: int
-    answered: int
-
-
-def letter_shares(token: dict[str, Any], n_choices: int) -> Letters:
-    r"""Sum the probabilities of each letter's variants ("A", " A") among the top tokens, and renormalise.
+def letter_sums(token: dict[str, Any], n_choices: int) -> dict[int, float]:
+    r"""Sum the probabilities of each letter's variants ("A", " A") among the top tokens, by the letter's position.
 
     >>> import math
     >>> top = [{"token": t, "logprob": math.log(p)} for t, p in ((" A", 0.5), ("A", 0.1), (" B", 0.2), (" the", 0.1))]
-    >>> found = letter_shares({"token": " A", "logprob": math.log(0.5), "top_logprobs": top}, 3)
-    >>> [round(share, 3) for share in found.shares], round(found.mass, 3), found.n_missing
-    ([0.75, 0.25, 0.0], 0.8, 1)
+    >>> found = letter_sums({"token": " A", "logprob": math.log(0.5), "top_logprobs": top}, 3)
+    >>> {at: round(probability, 3) for at, probability in found.items()}
+    {0: 0.6, 1: 0.2}
     """
     # by text, as the token generated may be among the top ones and must count once
     variants = {
@@ -274,33 +261,17 @@ def letter_shares(token: dict[str, Any], n_choices: int) -> Letters:
     }
     sums: dict[int, float] = {}
     for text, probability in variants.items():
-        at = letter_of(text, n_choices)
-        if at is not None:
+        if (at := letter_of(text, n_choices)) is not None:
             sums[at] = sums.get(at, 0.0) + probability
     mass = math.fsum(sums.values())
-    answered = letter_of(token.get("token"), n_choices)
-    if answered is None or mass <= 0:
+    if letter_of(token.get("token"), n_choices) is None or mass <= 0:
         raise UnusableRow("no letter has a probability")
     if mass > MOST_MASS:
         raise UnusableRow("the probabilities of the letters sum to more than 1")
-    shares = tuple(sums.get(at, 0.0) / mass for at in range(n_choices))
-    return Letters(shares, min(1.0, mass), n_choices - len(sums), answered)
+    return sums
 
 
 # --- its score -----------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What the scorer said: 0/1, the position answered (None where it does not say), its explanation.
-
-    ``by_choice`` is whether it is the scorer called choice, which explains a shuffle.
-    """
-
-    correct: int
-    answer: int | None
-    explanation: str
-    by_choice: bool
 
 
 _VALUES = {"C": 1, "I": 0, 1: 1, 0: 0}  # True and 1.0 equal 1
@@ -317,8 +288,8 @@ def right_or_wrong(value: Any) -> int:
     return _VALUES[value]
 
 
-def verdict(scores: Any) -> Verdict:
-    """Read the score called choice, or the only one."""
+def _verdict(scores: Any) -> tuple[int, int | None, str, bool]:
+    """Read the score called choice, or the only one: 0/1, the position answered, its explanation, and whether it is."""
     scores = scores if isinstance(scores, dict) else {}
     score = scores.get("choice") or (next(iter(scores.values())) if len(scores) == 1 else None)
     if not isinstance(score, dict):
@@ -329,7 +300,7 @@ def verdict(scores: Any) -> Verdict:
     said, by_choice = letter_of(answer, 26), "choice" in scores
     if by_choice and said is None:
         raise UnusableRow("the scorer recognised no answer")
-    return Verdict(value, said, str(score.get("explanation") or ""), by_choice)
+    return value, said, str(score.get("explanation") or ""), by_choice
 
 
 def right_positions(target: Any, n_choices: int) -> list[int]:
@@ -346,20 +317,16 @@ def right_positions(target: Any, n_choices: int) -> list[int]:
 # --- the order in which the choices were sent ------------------------------------------------------------------------
 
 
-def sent_order(score: Verdict, choices: Sequence[str], *, shuffled: bool) -> list[int]:
+def sent_order(explanation: str, choices: Sequence[str], *, unknown: bool) -> list[int]:
     """Return, for each letter that was sent, the position of its choice.
 
     The solver rewrites prompt and answer as if nothing had been shuffled, and leaves the tokens as they were; only the
-    scorer's explanation tells the order.
+    scorer's explanation tells the order. `unknown`: whether choices were shuffled where it says nothing of it.
     """
-    if not score.explanation.startswith(_SHUFFLED):
-        # the scorer called choice says nothing of a shuffle that left every choice in its place; others never do
-        if shuffled and not score.by_choice:
-            raise UnusableRow("the choices were shuffled, and the log does not tell their order")
-        return list(range(len(choices)))
-    _, _, rest = score.explanation.partition(_OPTIONS)
-    listed, found, _ = rest.rpartition(_ANSWERED)
-    order = _placed(listed, choices) if found and len(set(choices)) == len(choices) else None
+    order = None if unknown else list(range(len(choices)))
+    if explanation.startswith(_SHUFFLED):
+        listed, found, _ = explanation.partition(_OPTIONS)[2].rpartition(_ANSWERED)
+        order = _placed(listed, choices) if found and len(set(choices)) == len(choices) else None
     if order is None:
         raise UnusableRow("the choices were shuffled, and the log does not tell their order")
     return order

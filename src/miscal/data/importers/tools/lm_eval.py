@@ -19,8 +19,8 @@ from typing import Any
 
 from miscal.base.errors import CorruptFile
 from miscal.data.importers.logs import (
-    ImportedRow,
     Log,
+    Row,
     UnusableLog,
     UnusableRow,
     dict_in,
@@ -88,14 +88,14 @@ def read(path: Path) -> Log:
         first.setdefault(str(sample["doc_id"]), sample)
     asked = {name: _question(dict_in(sample, "doc")) for name, sample in first.items()}
 
-    def row(name: str, sample: dict[str, Any]) -> ImportedRow:
+    def row(name: str, sample: dict[str, Any]) -> Row:
         if sample is not first[name]:
             raise UnusableRow("the document occurred before (under another filter, or repeated)")
         if _pairs(answers):
             return _chosen(name, sample, asked[name], origin, metric)
         return _generated(name, sample, asked[name], origin)
 
-    def notes(rows: Sequence[ImportedRow]) -> list[str]:
+    def notes(rows: Sequence[Row]) -> list[str]:
         n_prompts = sum(asked[row.id] is None for row in rows) if _pairs(answers) else 0
         known = "documents have no field known to hold the question, so text is the whole prompt"
         return [f"{path.name}: {n_prompts} {known}"] if n_prompts else []
@@ -128,7 +128,7 @@ def _question(doc: dict[str, Any]) -> str | None:
 
 def _chosen(
     name: str, sample: dict[str, Any], asked: str | None, origin: dict[str, str | None], metric: str | None
-) -> ImportedRow:
+) -> Row:
     pairs = _arguments(sample)
     if not _pairs(sample["filtered_resps"]):
         raise UnusableRow("the answers are not pairs of log-likelihood and is_greedy")
@@ -152,7 +152,7 @@ def _chosen(
     plain = "lm-eval: confidence is the largest share of exp(log-likelihood) over the choices"
     divided = f", each divided by the number of {unit} of its choice;" if unit else ","
     target = "tells whether that choice is the target, since no accuracy was logged"
-    return ImportedRow(
+    return Row(
         id=name,
         text=pairs[0][0] if asked is None else doc[asked],
         confidence=shares[predicted],
@@ -214,7 +214,7 @@ def _gold(text: str, choices: list[str]) -> int | None:
 # --- generated text --------------------------------------------------------------------------------------------------
 
 
-def _generated(name: str, sample: dict[str, Any], asked: str | None, origin: dict[str, str | None]) -> ImportedRow:
+def _generated(name: str, sample: dict[str, Any], asked: str | None, origin: dict[str, str | None]) -> Row:
     # the text as it was generated: filters cut the confidence off
     answer = next((text for one in ("resps", "filtered_resps") if (text := _text(sample.get(one))) is not None), None)
     held = sample.get("confidence")

@@ -15,30 +15,27 @@ from pathlib import Path
 from typing import Any
 
 from miscal.data.importers.logs import (
-    ImportedRow,
     Log,
+    Row,
     UnusableLog,
     UnusableRow,
     dict_in,
     first_text,
     get_in,
     list_in,
-    log_of,
     log_probability,
     scalars,
-    usable_rows,
     whole_or_records,
 )
 from miscal.data.importers.stated_confidences import (
     IN_TEXT,
     NO_NUMBER,
     Judgement,
-    certain,
+    answers_log,
     confidence_of,
     in_text,
     judged_log,
     outcome_of,
-    scaled,
     text_of_value,
     value_of,
 )
@@ -71,19 +68,19 @@ def read(path: Path) -> Log:
             "-o results.json or results.jsonl wrote"
         )
     named = {f"{result.get('id') or at}/{at}": result for at, result in enumerate(results)}
-    rows, left_out = usable_rows(named.items(), _row)
-    if not rows and NONE in left_out:
-        return _judged(path, named)
-    rows = scaled(path, rows)
+    return answers_log(path, named.items(), _row, without=([NONE], lambda: _judged(path, named)), after=_several)
+
+
+def _several(rows: list[Row]) -> list[Row]:
+    """Give each row all confidences that any row has."""
     names = [name for name in (STATED, LIKELIHOOD, PER_TOKEN) if any(name in row.confidences for row in rows)]
     given = [{**row.confidences, **({STATED: row.confidence} if row.stated else {})} for row in rows]
-    rows = [
+    return [
         replace(row, confidences={name: own.get(name) for name in names}) for row, own in zip(rows, given, strict=True)
     ]
-    return log_of(path, rows, left_out, certain(path, rows))
 
 
-def _row(name: str, result: dict[str, Any]) -> ImportedRow:
+def _row(name: str, result: dict[str, Any]) -> Row:
     response = dict_in(result, "response")
     answer = response.get("output")
     if result.get("failureReason") == _ERROR or answer is None:
@@ -99,7 +96,7 @@ def _row(name: str, result: dict[str, Any]) -> ImportedRow:
         raise UnusableRow(NONE)
     text = answer if isinstance(answer, str) else json.dumps(answer)
     own = {} if said is None else {IN_TEXT: in_text(text) is not None or "confidence" in _object(answer)}
-    return ImportedRow(
+    return Row(
         id=name,
         text=_prompt(result),
         confidence=confidence,
