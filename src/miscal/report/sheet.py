@@ -150,13 +150,14 @@ class Fold:
     """A section of a page that is one line until it is opened.
 
     Its blocks are tables, pictures and parts; texts, which stand above a table if they come first, else below it;
-    lists of notes; facts by what they are about; and markup, which is put in as it is.
+    lists of notes; facts by what they are about; and markup, which is put in as it is. `unfolded`: it is open at first.
     """
 
     name: str
     title: str
     line: str
     blocks: Sequence[Any]
+    unfolded: bool = False
 
 
 @dataclass(frozen=True)
