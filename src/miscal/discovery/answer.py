@@ -100,6 +100,21 @@ def rate_sentence(numbers: JudgeNumbers) -> str:
     )
 
 
+def agreement_sentence(numbers: JudgeNumbers) -> str:
+    """Say how far what the judge passes agrees with people; empty where that is not defined."""
+    alike = numbers.whole.agreement
+    if alike is None or alike.kappa.value is None:
+        return ""
+    ends = "" if alike.kappa.interval is None else " ({:.2f} to {:.2f})".format(*alike.kappa.interval)
+    passed, failed = (
+        f"{percent(one.estimate or 0.0)} ({between(one)})" for one in (alike.true_positive, alike.true_negative)
+    )
+    return (
+        f"Cohen's kappa {alike.kappa.value:.2f}{ends}; the judge passes {passed} of what people approve and fails "
+        f"{failed} of what they reject."
+    )
+
+
 def scale_sentence(numbers: JudgeNumbers) -> str:
     """Say what the scores stand for; empty where they are probabilities.
 

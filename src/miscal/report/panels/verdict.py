@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.ledger.ledger import Finding
 from miscal.findings.verdict import fate_words
 from miscal.report.drawing import LINEAR_AXES, Dot, ProbabilityAxes, log_odds_axes
-from miscal.report.formatting import DASH, count
+from miscal.report.formatting import DASH, bounds, count, metric
 from miscal.report.sheet import Cell, Column, Part, Table
 from miscal.report.source import Source
 from miscal.report.texts import first_sentence
@@ -90,6 +91,8 @@ def lower_end(bound: Measure) -> float | None:
 
 HEADS = {"rate": "People would approve", "judge": "The judge says"}
 """Estimates of a row by their names, with their headings."""
+AGREEMENT = {"true_positive": "Passed of what people approve", "true_negative": "Failed of what they reject"}
+"""The same of what a judge passes and fails: true-positive and true-negative rate."""
 
 
 def judge(source: Source) -> list[Any] | None:
@@ -110,25 +113,38 @@ def judge(source: Source) -> list[Any] | None:
         Column("judged by people", "rate.n_labelled", count),
         *(Column(head, partial(_estimate, name)) for name, head in HEADS.items()),
     ]
+    alike = [
+        *columns[:1],
+        Column("kappa", _kappa),
+        *(Column(head, partial(_estimate, f"agreement.{name}")) for name, head in AGREEMENT.items()),
+    ]
+    compared = [one for one in (numbers.whole, *numbers.groups) if one.agreement is not None]
     return [
         f"{rate_sentence(numbers)} {scale_sentence(numbers)}".strip(),
         *(Part(title, Table(columns, rows, sortable=True)) for title, rows in titled.items() if rows),
+        *([Part("Where judge and people agree", Table(alike, compared, sortable=True))] if compared else []),
         "People would approve: prediction-powered inference on the corrected judge (Angelopoulos et al., 2023), which "
         "uses the verdicts of people where there are some and the judge everywhere. It holds whatever the judge is "
         f"worth, if the answers that people have judged were chosen at random{given}. Intervals are at 95 %, each for "
-        "its own row. The judge's own rate is right only where the judge is."
+        "its own row. The judge's own rate is right only where the judge is. "
+        "Kappa: agreement beyond chance (Cohen, 1960), of what people have judged."
         f"{''.join(f' A dash in place of an interval: {reason}.' for reason in lacking)}",
     ]
 
 
 def _estimate(name: str, row: GroupRate) -> Cell:
     """Write an estimate of a row, and its interval below it."""
-    rate = getattr(row, name)
+    rate = attrgetter(name)(row)
     if rate is None or rate.estimate is None:
         return Cell(DASH, key=-1)
     low, high = (percent(end, 1) for end in rate.interval) if rate.interval else ("", "")
     interval = f"{low.removesuffix(' %')} to {high}" if rate.interval else DASH
     return Cell(percent(rate.estimate, 1), interval, key=rate.estimate)
+
+
+def _kappa(row: GroupRate) -> Cell:
+    kappa = row.agreement.kappa if row.agreement else Measure(value=None)
+    return Cell(metric(kappa.value, 2), bounds(kappa.interval, "metric", 2), key=kappa.value)
 
 
 RARE, LOWEST = 0.05, 1e-3
