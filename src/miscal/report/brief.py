@@ -11,7 +11,7 @@ from miscal.base.number_wording import rate, spoken, threshold_text
 from miscal.base.shown import fact_lines
 from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.data.readers.column_readings import ColumnReading
-from miscal.discovery.answer import agreement_sentence, helps, rate_sentence
+from miscal.discovery.answer import helps, rate_sentence
 from miscal.discovery.summary import Summary
 from miscal.findings.decisions import Promise
 from miscal.findings.ledger.ledger import Finding
@@ -137,8 +137,6 @@ def _rest(summary: Summary, folder: Path | None, run: str | None) -> Iterable[tu
         yield "weighted by", f"{column}: means as precise as those of {summary.weights.n_effective:,.0f} equal rows"
     if summary.judge is not None:
         yield "people", rate_sentence(summary.judge)
-        if said := agreement_sentence(summary.judge):
-            yield "agreement", said
     left_out = [one.name for one in summary.columns if one.left_out is not None and one.leak is None]
     if left_out:
         more = f" and {len(left_out) - MOST_LEFT_OUT} more" if len(left_out) > MOST_LEFT_OUT else ""

@@ -10,8 +10,8 @@ Calster et al., Journal of Clinical Epidemiology 74, 2016):
 Each is the solution of an estimating equation, so that a row moves it by a known amount, its influence (Huber, 1967).
 The variance is that of the influences added up by unit (Liang and Zeger, Biometrika 73, 1986), with Student's quantile,
 as of a mean: it holds where units hang together, and where the logistic curve is not the right one. The influence of a
-unit is divided by what the unit leaves of the information, without which units that rule the fit, such as the few rows
-of a high risk, look too much like it (the jackknife of Mancl and DeRouen, Biometrics 57, 2001).
+unit is divided by what the unit leaves of the information: units that rule the fit, such as the few rows of a high
+risk, are nearer to it than others would be (Mancl and DeRouen, Biometrics 57, 2001).
 """
 
 from __future__ import annotations
@@ -32,26 +32,29 @@ Floats = NDArray[np.float64]
 def observed_expected(rows: LabelledRows) -> MeanEstimate | None:
     """Return how many times as often the outcome is 1 as was said; None where nothing is expected.
 
-    The interval is that of the mean of y - (O/E) f, with one outcome more that turns out otherwise. The test is of 1.
+    Its logarithm is the constant of a Poisson regression with log f as offset; interval and test are by that. Where no
+    outcome is 1 there are none.
 
     Examples
     --------
     >>> y, f = np.repeat([1.0, 0.0], [30, 70]), np.full(100, 0.25)
     >>> found = observed_expected(LabelledRows(y, f, f))
     >>> round(found.value, 2), [round(end, 2) for end in found.interval], round(found.p_value, 2)
-    (1.2, [0.83, 1.57], 0.28)
+    (1.2, [0.88, 1.63], 0.24)
     """
     expected, observed = float(rows.shares @ rows.confidence), float(rows.shares @ rows.correct)
     if expected <= 0:
         return None
-    ratio = observed / expected
-    influence = (rows.correct - ratio * rows.confidence) / expected
-    # one row, not one unit
-    flipped = rows.n_units / len(rows) / expected
-    found = mean_of_values(rows, ratio + influence, null=1.0, unit=flipped)
+    ratio, constant = observed / expected, np.ones((len(rows), 1))
+    if observed == 0:
+        return MeanEstimate(0.0, None, None, None, len(rows))
+    scores = constant * (rows.shares * (rows.correct - ratio * rows.confidence))[:, None]
+    part, inverse = rows.shares * ratio * rows.confidence, np.array([[1 / observed]])
+    found = mean_of_values(rows, np.log(ratio) + _influence(rows, constant, part, inverse, scores))
     if found.interval is None:
-        return found
-    return replace(found, interval=(max(0.0, found.interval[0]), found.interval[1]))
+        return replace(found, value=ratio)
+    low, high = np.exp(found.interval)
+    return replace(found, value=ratio, standard_error=ratio * found.standard_error, interval=(float(low), float(high)))
 
 
 def calibration_intercept(rows: LabelledRows) -> MeanEstimate | None:
@@ -60,11 +63,12 @@ def calibration_intercept(rows: LabelledRows) -> MeanEstimate | None:
     Examples
     --------
     >>> y, f = np.repeat([1.0, 0.0], [30, 70]), np.full(100, 0.25)
-    >>> round(calibration_intercept(LabelledRows(y, f, f)).value, 4), round(np.log(3 / 7) - np.log(1 / 3), 4)
+    >>> round(calibration_intercept(LabelledRows(y, f, f)).value, 4), round(float(np.log(3 / 7 / (1 / 3))), 4)
     (0.2513, 0.2513)
     """
-    odds = _log_odds(rows)
-    return _coefficient(rows, np.ones((len(rows), 1)), odds, 0.0) if _vary(rows.correct) else None
+    if np.ptp(rows.correct) == 0:
+        return None
+    return _coefficient(rows, np.ones((len(rows), 1)), _log_odds(rows), 0.0)
 
 
 def calibration_slope(rows: LabelledRows) -> MeanEstimate | None:
@@ -79,18 +83,12 @@ def calibration_slope(rows: LabelledRows) -> MeanEstimate | None:
     >>> round(found.value, 2), found.p_value < 0.001
     (0.15, True)
     """
-    ones, zeros = (rows.confidence[rows.correct == one] for one in (1, 0))
-    if not (_vary(rows.correct) and _vary(rows.confidence)):
-        return None
-    if ones.min() >= zeros.max() or ones.max() <= zeros.min():
-        # no slope is steep enough
+    ones, zeros = (np.sort(rows.confidence[rows.correct == one]) for one in (1, 0))
+    # no slope is steep enough where these do not overlap, and none is known where nothing varies
+    if not len(ones) or not len(zeros) or ones[0] >= zeros[-1] or ones[-1] <= zeros[0]:
         return None
     design = np.column_stack([_log_odds(rows), np.ones(len(rows))])
     return _coefficient(rows, design, np.zeros(len(rows)), 1.0)
-
-
-def _vary(values: Floats) -> bool:
-    return bool(np.ptp(values) > 0)
 
 
 def _log_odds(rows: LabelledRows) -> Floats:
@@ -114,12 +112,9 @@ def _coefficient(rows: LabelledRows, design: Floats, offset: Floats, null: float
 
 def _influence(rows: LabelledRows, design: Floats, part: Floats, inverse: Floats, scores: Floats) -> Floats:
     """By how much each row moves the first coefficient, allowing for what its unit takes of the information; (n,)."""
-    unit = np.arange(len(rows)) if rows.group is None else rows.group
-    many, k = int(unit.max()) + 1, design.shape[1]
-    taken = np.empty((many, k, k))
-    for i in range(k):
-        for j in range(k):
-            taken[:, i, j] = np.bincount(unit, part * design[:, i] * design[:, j], many)
+    unit, k = np.arange(len(rows)) if rows.group is None else rows.group, design.shape[1]
+    taken = np.zeros((int(unit.max()) + 1, k, k))
+    np.add.at(taken, unit, part[:, None, None] * design[:, :, None] * design[:, None])
     kept = np.linalg.inv(np.eye(k) - taken @ inverse)
     moved = np.einsum("j,njk,nk->n", inverse[0], kept[unit], scores) / rows.shares
     return moved - rows.shares @ moved

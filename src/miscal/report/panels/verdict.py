@@ -91,7 +91,10 @@ def lower_end(bound: Measure) -> float | None:
 
 HEADS = {"rate": "People would approve", "judge": "The judge says"}
 """Estimates of a row by their names, with their headings."""
-AGREEMENT = {"true_positive": "Passed of what people approve", "true_negative": "Failed of what they reject"}
+AGREEMENT = {
+    "agreement.true_positive": "passed of what they approve",
+    "agreement.true_negative": "failed of what they reject",
+}
 """The same of what a judge passes and fails: true-positive and true-negative rate."""
 
 
@@ -113,21 +116,19 @@ def judge(source: Source) -> list[Any] | None:
         Column("judged by people", "rate.n_labelled", count),
         *(Column(head, partial(_estimate, name)) for name, head in HEADS.items()),
     ]
-    alike = [
-        *columns[:1],
-        Column("kappa", _kappa),
-        *(Column(head, partial(_estimate, f"agreement.{name}")) for name, head in AGREEMENT.items()),
-    ]
-    compared = [one for one in (numbers.whole, *numbers.groups) if one.agreement is not None]
+    if numbers.whole.agreement is not None:
+        columns += [
+            Column("kappa", _kappa),
+            *(Column(head, partial(_estimate, name)) for name, head in AGREEMENT.items()),
+        ]
     return [
         f"{rate_sentence(numbers)} {scale_sentence(numbers)}".strip(),
         *(Part(title, Table(columns, rows, sortable=True)) for title, rows in titled.items() if rows),
-        *([Part("Where judge and people agree", Table(alike, compared, sortable=True))] if compared else []),
         "People would approve: prediction-powered inference on the corrected judge (Angelopoulos et al., 2023), which "
         "uses the verdicts of people where there are some and the judge everywhere. It holds whatever the judge is "
         f"worth, if the answers that people have judged were chosen at random{given}. Intervals are at 95 %, each for "
         "its own row. The judge's own rate is right only where the judge is. "
-        "Kappa: agreement beyond chance (Cohen, 1960), of what people have judged."
+        "Kappa is agreement beyond chance (Cohen, 1960); passed and failed: true-positive and true-negative rate."
         f"{''.join(f' A dash in place of an interval: {reason}.' for reason in lacking)}",
     ]
 

@@ -87,7 +87,7 @@ class Segment(Part):
 class Card(Document):
     """Everything that a card says; numbers are of the evaluation rows.
 
-    `n_units`: units among the rows. `certain`: rows of probability 0 or 1, whose log-odds are not finite.
+    `certain`: rows of probability 0 or 1, whose log-odds are not finite.
     `about`: what was assessed, in words.
     `measures`: numbers of all rows, each with interval and test. `grades_by`: what grades are.
     `segments`: groups that the run found first, then values of columns, those that differ most first. `n_found`: how
@@ -101,9 +101,7 @@ class Card(Document):
     kind: Kind
     epsilon: float | None
     n: NonNegativeInt
-    n_units: NonNegativeInt
     certain: NonNegativeInt
-    unit: Text
     about: dict[str, Text]
     measures: dict[str, MeasureAgainstNull]
     grades_by: Text
@@ -142,9 +140,7 @@ def card(run: str | Path, *, grades: str | int = GRADES) -> Card:
         kind=summary.kind,
         epsilon=summary.settings.get("epsilon"),
         n=len(rows),
-        n_units=rows.n_units,
         certain=int(np.isin(rows.confidence, (0, 1)).sum()),
-        unit="row" if summary.units is None else summary.units.unit,
         about=dict(_about(found, rows, triples)),
         measures={name: _stored(name, one) for name, one in _measures(rows, summary.seed)},
         grades_by=by,

@@ -65,12 +65,16 @@ def sheet_of(given: Card) -> Sheet:
     off, left = _off(card), len(others.rows)
     values = len(card.segments) - card.n_found
     said = f"{len(off)} of {values:,} off beyond chance, with regard to all of them; {card.n_found} groups found"
+    told = (
+        f"Tested is whether outcomes are as the {words.probability} says; of groups that were found, whether they are as "
+        f"in rows of equal {words.probability}, as the last column says of all."
+    )
     later = [f"{left:,} more stand at the end of the page, and are not printed."] if left else []
     shown = [
         Fold("assessed", "What was assessed", card.about["model"], [card.about]),
         Fold("numbers", "Discrimination and calibration", "95 % intervals and tests", [measures]),
         Fold("grades", "Grades", _by(card), [graded]),
-        Fold("segments", "Segments", said, [segments, *later]),
+        Fold("segments", "Segments", said, [told, segments, *later]),
         *(
             [Fold("decided", "Decisions and monitoring", ", ".join(card.decided), [card.decided])]
             if card.decided
@@ -204,23 +208,22 @@ def _segment_columns(share: Share) -> list[Column]:
 def texts(card: Card) -> dict[str, str]:
     """Return a paragraph of methods and one of limits, for a person to paste."""
     period = f" ({card.about['period']})" if "period" in card.about else ""
-    units = f" They count {card.n_units:,} units ({card.unit})." if card.n_units < card.n else ""
     certain = (
         f" {card.certain:,} probabilities are 0 or 1, with infinite log-odds: intercept and slope, for which they are "
         "half as far from there as the nearest other, depend on that."
     )
     return {
-        "Methods": f"Calibration was assessed on {card.n:,} rows{period} with miscal (arXiv 2605.13484). Observed over "
-        "expected is mean outcome over mean probability; intercept and slope are of logistic recalibration, the "
-        "intercept with the log-odds as offset. Intervals are at 95 %, for these three by the influence of each unit "
-        f"with Student's quantile, for the AUC by DeLong.{units} smECE and ECE are tested against outcomes drawn from "
-        "the probabilities. Parts of the Brier score compare probabilities with outcomes expected there, as learned "
-        "from other rows. Grades have Jeffreys intervals and two-sided binomial tests, as if rows were independent, "
-        "and of as many independent rows as say as much. P-values of segments allow for all (Holm), those of found "
-        "groups for all candidates, beside rows of equal probability.",
+        "Methods": f"Calibration was assessed on {card.n:,} rows{period}, counted by {card.about['counted by']}, with "
+        f"{card.about['made with'].split(',')[0]} (arXiv 2605.13484). Observed over expected is mean outcome over mean "
+        "probability; intercept and slope are of logistic recalibration, the intercept with the log-odds as offset. "
+        "Intervals are at 95 %, for these three by the influence of each unit with Student's quantile, for the AUC by "
+        "DeLong. smECE and ECE are tested against outcomes drawn from the probabilities. Parts of the Brier score "
+        "compare probabilities with outcomes expected there, as learned from other rows. Grades have Jeffreys "
+        "intervals and two-sided binomial tests, as if rows were independent, and of as many independent rows as say "
+        "as much. P-values of segments allow for all (Holm), those of found groups for all candidates, beside rows of "
+        "equal probability.",
         "Limits": "The numbers are of these rows; new ones need a look of their own. What is not shown to be off is "
         "not shown to be right: the intervals say what else may be, and segments of few rows can be far off unnoticed. "
-        "Outcomes are taken as recorded. Rows that hang together in another way than by "
-        f"{card.unit} make intervals too narrow. For whom the model may be used, no number here decides."
-        f"{certain if card.certain else ''}",
+        "Outcomes are taken as recorded. Rows that hang together in a way that was not counted make intervals too "
+        f"narrow. For whom the model may be used, no number here decides.{certain if card.certain else ''}",
     }
