@@ -39,7 +39,7 @@ def verdict(source: Source) -> str:
 def judge(source: Source) -> str:
     """Say how often people would approve of all answers."""
     numbers = source.summary.judge
-    return "" if numbers is None else rate_sentence(numbers)
+    return "" if numbers is None else first_sentence(rate_sentence(numbers))[0]
 
 
 def classes(source: Source) -> str:

@@ -91,10 +91,7 @@ def lower_end(bound: Measure) -> float | None:
 
 HEADS = {"rate": "People would approve", "judge": "The judge says"}
 """Estimates of a row by their names, with their headings."""
-AGREEMENT = {
-    "agreement.true_positive": "passed of what they approve",
-    "agreement.true_negative": "failed of what they reject",
-}
+AGREEMENT = {"agreement.true_positive": "passed, of approved", "agreement.true_negative": "failed, of rejected"}
 """The same of what a judge passes and fails: true-positive and true-negative rate."""
 
 

@@ -66,8 +66,8 @@ def sheet_of(given: Card) -> Sheet:
     values = len(card.segments) - card.n_found
     said = f"{len(off)} of {values:,} off beyond chance, with regard to all of them; {card.n_found} groups found"
     told = (
-        f"Tested is whether outcomes are as the {words.probability} says; of groups that were found, whether they are as "
-        f"in rows of equal {words.probability}, as the last column says of all."
+        f"Tested is whether outcomes are as the {words.probability} says; of groups that were found, whether they are "
+        f"as in rows of equal {words.probability}, as the last column says of all."
     )
     later = [f"{left:,} more stand at the end of the page, and are not printed."] if left else []
     shown = [
