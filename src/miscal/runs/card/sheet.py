@@ -144,13 +144,10 @@ def _reason(card: Card, words: Vocabulary, off: Sequence[Segment]) -> str:
     """Say how probabilities spread, and in how many segments they are off."""
     slope, values = card.measures["slope"], len(card.segments) - card.n_found
     apart = _beyond(slope, "too far from", "as far as they should from", "too near")
-    steep = (
-        ""
-        if slope.value is None
-        else f"Calibration slope {_times(slope)}: {words.probabilities} lie {apart} their mean. "
-    )
+    said = [f"Calibration slope {_times(slope)}: {words.probabilities} lie {apart} their mean."]
     worst = f", first {off[0].name}: {_times(off[0].ratio)}" if off else ""
-    return f"{steep}{len(off)} of {values:,} segments are off beyond chance{worst}."
+    segments = [f"{len(off)} of {values:,} segments are off beyond chance{worst}."]
+    return " ".join([*(said if slope.value is not None else []), *(segments if values else [])])
 
 
 # --- tables -------------------------------------------------------------------------------------------------------
