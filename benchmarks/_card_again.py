@@ -17,7 +17,7 @@ from scipy.stats import beta, binom, norm, rankdata, t
 Floats = np.ndarray
 Numbers = dict[str, tuple[float | None, ...]]
 """Value, low and high end, p-value; as far as there are any."""
-PAIR, STEPS = 2.0, 2_001
+PAIR, STEPS = 2.0, 1_001
 
 
 def design_effect(weight: Floats, residual: Floats, variance: Floats, group: Floats | None, rho: float) -> float:
@@ -112,7 +112,7 @@ def smooth_error(f: Floats, y: Floats) -> float:
     residual, grid = np.bincount(place, y - f) / len(f), np.linspace(0, 1, STEPS)
 
     def error(width: float) -> float:
-        mirrors = [norm.pdf(grid[:, None], mirror, width) for k in range(-2, 3) for mirror in (2 * k + at, 2 * k - at)]
+        mirrors = [norm.pdf(grid[:, None], mirror, width) for k in range(-1, 2) for mirror in (2 * k + at, 2 * k - at)]
         return float(np.trapezoid(np.abs(sum(mirrors) @ residual), grid))
 
     return float(brentq(lambda width: error(width) - width, 1e-3, 1.0, xtol=1e-9))

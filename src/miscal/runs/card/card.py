@@ -206,7 +206,7 @@ def _decided(run: RunContent) -> Iterator[tuple[str, str]]:
         yield "alone", alone_line(run.summary)
     if run.path is not None and (looks := run.path / MONITOR / "monitor.json").exists():
         said = Monitoring.model_validate_json(looks.read_bytes()).answer
-        yield "monitor", f"{said.headline} {said.reason} {said.action}"
+        yield "monitor", f"The correction, on later rows: {said.headline} {said.reason} {said.action}"
 
 
 def _measures(rows: LabelledRows, seed: int) -> Iterator[tuple[str, Any]]:
