@@ -17,7 +17,7 @@ from scipy.stats import beta, binom, norm, rankdata, t
 Floats = np.ndarray
 Numbers = dict[str, tuple[float | None, ...]]
 """Value, low and high end, p-value; as far as there are any."""
-PAIR, STEPS = 2.0, 1_001
+PAIR, STEPS = 2.0, 2_001
 
 
 def design_effect(weight: Floats, residual: Floats, variance: Floats, group: Floats | None, rho: float) -> float:
@@ -145,14 +145,17 @@ def tested(share: float, n: float, expected: float) -> float:
     return float(min(1.0, 2 * min(fewer if hits < n else 1.0, more if hits > 0 else 1.0)))
 
 
-def again(folder: Path, grades: int = 10, columns: Mapping[str, Floats] | None = None) -> dict[str, Numbers]:
+def again(
+    folder: Path, expected: Floats, grades: int = 10, columns: Mapping[str, Floats] | None = None
+) -> dict[str, Numbers]:
     """Compute measures, grades and the values of columns of texts, which are read elsewhere, by their names.
 
-    Of runs without weights, where every row is evaluated.
+    Of runs without weights, where every row is evaluated. `expected`, (n,): outcome to be expected at the confidence of
+    each row, as learned from others.
     """
     table = pl.read_parquet(folder / "field.parquet")
     f, y = table["confidence"].to_numpy(), table["correct"].to_numpy().astype(float)
-    expected, n = np.clip(f + table["visible"].to_numpy(), 0, 1), len(f)
+    n = len(f)
     group = None if table["unit"].null_count() else np.unique(table["unit"].to_numpy(), return_inverse=True)[1]
     unit = np.arange(n) if group is None else group
     rho = correlation(y - expected, expected * (1 - expected), group)

@@ -32,6 +32,8 @@ from _tables import PACKAGES, tables
 from miscal.calibration.labelled_rows import LabelledRows, labelled
 from miscal.calibration.metrics.recalibration import calibration_intercept, calibration_slope, observed_expected
 from miscal.data import flights
+from miscal.discovery.estimating import expected_outcome
+from miscal.discovery.run import read_run
 from miscal.evidence.judged_rows import JudgedRows, agreement
 from miscal.runs.card.card import card
 
@@ -144,6 +146,12 @@ def show_coverage(args: Namespace) -> bool:
     return target("every one within 94 to 96 %, within noise", all(inside))
 
 
+def expected_at(run: Path) -> np.ndarray:
+    """Outcome to be expected at the confidence of each row of a run, as learned from other rows."""
+    content = read_run(run)
+    return expected_outcome(content.triples(), content.summary.seed)
+
+
 TABLES = {
     "ISLP/Default": {"probability": "risk", "event": "event", "metadata": "student"},
     "pydataset/Ecdat/Hdma": {"probability": "risk", "event": "event"},
@@ -170,7 +178,7 @@ def show_tables(args: Namespace) -> bool:
             made = card(place)
             named = TABLES[name].get("metadata", "").split(",")
             texts = {one: frame[one].to_numpy() for one in named if one and frame[one].dtype == pl.String}
-            values, ends = apart(json.loads(made.to_json()), again(place, columns=texts))
+            values, ends = apart(json.loads(made.to_json()), again(place, expected_at(place), columns=texts))
         numbers = 4 * len(made.measures) + 6 * len(made.grades) + 4 * len(made.segments)
         lines.append((name, len(frame), made.about["counted by"], numbers, f"{values:.0e}", f"{ends:.0e}"))
         met &= values <= 1e-6 and ends <= 1e-3

@@ -7,6 +7,7 @@ of what the run says of them, when it is asked for.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL, bin_index, mean_
 from miscal.calibration.survey_design import average
 from miscal.data.triples import Triples
 from miscal.discovery.alarms import ranking
+from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.run import RunContent, read_run
 from miscal.discovery.run_folder import MONITOR
 from miscal.findings.conditions.condition import Frame, with_features
@@ -153,15 +155,14 @@ def card(run: str | Path, *, grades: str | int = GRADES) -> Card:
 
 
 def _evaluated(run: RunContent, read: Triples) -> tuple[LabelledRows, Triples]:
-    """Return the evaluation rows, with what the map of the confidence alone expects of each, and as they were read."""
+    """Return the evaluation rows, with the outcome expected at their confidence, and as they were read."""
     inside = run.evaluated.to_numpy()
     table, triples = run.table.filter(run.evaluated), read.take(np.flatnonzero(inside))
-    confidence = table["confidence"].to_numpy()
     factor = 1.0 if run.summary.units is None else run.summary.units.factor
     rows = LabelledRows.of(
         table["correct"].to_numpy().astype(np.float64),
-        confidence,
-        np.clip(confidence + table["visible"].to_numpy(), 0.0, 1.0),
+        table["confidence"].to_numpy(),
+        expected_outcome(replace(read, split=None), run.summary.seed)[inside],
         group=triples.group,
         weight=take_rows(read.weight, inside),
         factor=factor,

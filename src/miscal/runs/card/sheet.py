@@ -128,7 +128,7 @@ def _times(measure: Measure) -> str:
 def _beyond(one: MeasureAgainstNull, less: str, alike: str, more: str) -> str:
     """Say on which side of 1 a number lies, beyond chance, or that it may lie on either."""
     if one.p_value is None or one.p_value > SIGNIFICANCE:
-        return f"within chance {alike}"
+        return alike
     return more if (one.value or 0.0) > 1 else less
 
 
@@ -136,15 +136,17 @@ def _headline(card: Card, words: Vocabulary) -> str:
     one = card.measures["observed_expected"]
     if one.value is None:
         return "Observed over expected is not defined: nothing is expected in any row."
-    often = _beyond(one, "less often than", "as often as", "more often than")
-    return f"Observed over expected is {_times(one)}: {words.comes_true()} {often} predicted."
+    often = _beyond(
+        one, "less often than predicted", "as often as predicted, within chance", "more often than predicted"
+    )
+    return f"Observed over expected is {_times(one)}: {words.comes_true()} {often}."
 
 
 def _reason(card: Card, words: Vocabulary, off: Sequence[Segment]) -> str:
     """Say how probabilities spread, and in how many segments they are off."""
     slope, values = card.measures["slope"], len(card.segments) - card.n_found
-    apart = _beyond(slope, "too far from", "as far as they should from", "too near")
-    said = [f"Calibration slope {_times(slope)}: {words.probabilities} lie {apart} their mean."]
+    apart = _beyond(slope, "lie too far from their mean", "are not shown to spread wrongly", "lie too near their mean")
+    said = [f"Calibration slope {_times(slope)}: {words.probabilities} {apart}."]
     worst = f", first {off[0].name}: {_times(off[0].ratio)}" if off else ""
     segments = [f"{len(off)} of {values:,} segments are off beyond chance{worst}."]
     return " ".join([*(said if slope.value is not None else []), *(segments if values else [])])
