@@ -22,9 +22,9 @@ PAIR, STEPS = 2.0, 2_001
 
 def design_effect(weight: Floats, residual: Floats, variance: Floats, group: Floats | None, rho: float) -> float:
     """Variance of a sum over that of independent rows: the larger of a model's and of what groups show."""
-    if group is None:
-        return 1.0
     own = weight**2 * variance
+    if group is None or own.sum() == 0:
+        return 1.0
     model, seen, parts = 0.0, 0.0, []
     for rows in np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))[:-1]):
         model += (1 - rho) * own[rows].sum() + rho * (weight[rows] @ np.sqrt(variance[rows])) ** 2
@@ -61,6 +61,9 @@ def student(value: float, error: float, freedom: float, null: float = 0.0) -> tu
 def jackknifed(design: Floats, rate: Floats, spread: Floats, y: Floats, unit: Floats) -> Floats:
     """Influence of each unit on the first coefficient, its residuals divided by what it leaves (Mancl and DeRouen)."""
     n, bread = len(y), np.linalg.inv(design.T @ (design * spread[:, None]))
+    if len(np.unique(unit)) == n:
+        leverage = np.einsum("ij,jk,ik->i", design, bread, design) * spread
+        return design @ bread[0] * (y - rate) / (1 - leverage) * n
     moved = np.zeros(n)
     for rows in np.split(np.argsort(unit, kind="stable"), np.cumsum(np.bincount(unit))[:-1]):
         own = design[rows]

@@ -127,7 +127,7 @@ def covered(world: str, draws: int) -> dict:
         for name, one in found.items():
             low, high = one.interval if one is not None and one.interval else (np.nan, np.nan)
             held[name] += bool(low <= truth[name] <= high)
-    return {"held": held, "seconds": time.perf_counter() - start}
+    return {"world": world, "draws": draws, "held": held, "seconds": time.perf_counter() - start}
 
 
 def show_coverage(args: Namespace) -> bool:
