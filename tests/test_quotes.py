@@ -45,7 +45,7 @@ def check_quotes(text: str, capsys) -> int:
 @pytest.mark.parametrize(
     ("page", "number"),
     [("report.md", 2), ("events.md", 1), ("limits.md", 1), ("watching.md", 3), ("judges.md", 1), ("classes.md", 1),
-     ("scanning.md", 1)],
+     ("scanning.md", 1), ("card.md", 1)],
 )  # fmt: skip
 def test_a_page_quotes_what_its_commands_print(page, number, tmp_path, capsys):
     shutil.copy(flights.path(), tmp_path / "flights.parquet")

@@ -41,7 +41,7 @@ def test_help_and_usage_errors_load_nothing_heavy(arguments):
 
 NEW_ROWS = ["calibrate", "monitor"]
 SPEAK_TO = {
-    **{f"runs/{one}": [one] for one in ("audit", "compare", "monitor", "show")},
+    **{f"runs/{one}": [one] for one in ("audit", "card", "compare", "monitor", "show")},
     **{f"data/readers/{one}.py": NEW_ROWS for one in ("delimited", "new_rows")},
     "runs/correct": ["calibrate"], "scoring": ["score"],
     "study": ["study"], "study/synthetic": ["synthetic"], "data/importers": ["import"], "discovery": ["discover"],

@@ -68,7 +68,7 @@ def logit(confidence: ArrayLike, clip: float = LOGIT_CLIP) -> Floats:
     return np.log(f) - np.log1p(-f)
 
 
-def _finest_clip(confidence: Floats) -> float:
+def finest_clip(confidence: Floats) -> float:
     """Half as far from 0 and 1 as the nearest confidence between them: at most LOGIT_CLIP, at least 2^-53."""
     inside = confidence[(confidence > 0) & (confidence < 1)]
     return max(np.minimum(inside, 1 - inside).min(initial=2 * LOGIT_CLIP) / 2, _LEAST_TO_ONE)
@@ -161,7 +161,7 @@ class Temperature(Calibrator):
     clip_: float = LOGIT_CLIP
 
     def _learn(self, correct: Floats, confidence: Floats, weight: Floats) -> Self:
-        self.clip_ = _finest_clip(confidence)
+        self.clip_ = finest_clip(confidence)
         odds = logit(confidence, self.clip_)
 
         def gradient(slope: float) -> float:
@@ -356,7 +356,7 @@ def _fit_logistic(design: Floats, target: Floats, w: Floats, identity: Floats, n
         free = np.ones(len(identity), dtype=bool)
         free[[j for j, zero in zip(non_negative, at_zero, strict=True) if zero]] = False
         theta = np.zeros_like(identity)
-        theta[free], loss = _newton(design[:, free], target, w, identity[free])
+        theta[free], loss = newton(design[:, free], target, w, identity[free])
         if theta[list(non_negative)].min() >= 0 and loss < best_loss:
             best, best_loss = theta, loss
         if free.all() and np.isfinite(best_loss):
@@ -364,16 +364,18 @@ def _fit_logistic(design: Floats, target: Floats, w: Floats, identity: Floats, n
     return best
 
 
-def _newton(design: Floats, target: Floats, w: Floats, centre: Floats) -> tuple[Floats, float]:
+def newton(
+    design: Floats, target: Floats, w: Floats, centre: Floats, offset: Floats | float = 0.0
+) -> tuple[Floats, float]:
     """Damped Newton on the log loss plus ``_RIDGE / 2 * |theta - centre|^2``; returns theta and the loss."""
 
     def loss(theta: Floats) -> float:
-        z = design @ theta
+        z = offset + design @ theta
         return float(w @ (np.logaddexp(0, z) - target * z) + 0.5 * _RIDGE * np.sum((theta - centre) ** 2))
 
     theta, value = centre.copy(), loss(centre)
     for _ in range(_NEWTON_STEPS):
-        p = expit(design @ theta)
+        p = expit(offset + design @ theta)
         gradient = design.T @ (w * (p - target)) + _RIDGE * (theta - centre)
         curvature = (design.T * (w * p * (1 - p))) @ design + _RIDGE * np.eye(len(theta))
         step = np.linalg.solve(curvature, gradient)

@@ -143,6 +143,7 @@ COMMANDS = {
     "discover": "discover",
     "calibrate": "discover",
     "audit": "runs",
+    "card": "runs",
     "compare": "runs",
     "monitor": "runs",
     "report": "runs",

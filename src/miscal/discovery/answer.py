@@ -94,9 +94,12 @@ def rate_sentence(numbers: JudgeNumbers) -> str:
     whole = numbers.whole
     would = "would approve" if numbers.n_unjudged else "approve"
     judged = f", of which they have judged {whole.rate.n_labelled:,}" if numbers.n_unjudged else ""
+    kappa = None if whole.agreement is None else whole.agreement.kappa
+    alike = " Beyond chance they agree by a kappa of {:.2f} ({:.2f} to {:.2f})."
+    alike = "" if kappa is None or kappa.interval is None else alike.format(kappa.value, *kappa.interval)
     return (
         f"People {would} {percent(whole.rate.estimate or 0.0)} of all {whole.rate.n:,} answers "
-        f"({between(whole.rate)}){judged}; the judge says {percent(whole.judge.estimate or 0.0)}."
+        f"({between(whole.rate)}){judged}; the judge says {percent(whole.judge.estimate or 0.0)}.{alike}"
     )
 
 

@@ -35,7 +35,7 @@ from miscal.estimators.registry import estimator_class
 from miscal.evidence.blocks import needed
 from miscal.evidence.certificates import Certificate, certificate, drift, drift_warning
 from miscal.evidence.conditional import rare_values_warning
-from miscal.evidence.judged_rows import JudgedRows, judge_rate, pass_rate
+from miscal.evidence.judged_rows import JudgedRows, agreement, judge_rate, pass_rate
 from miscal.evidence.kernel_score import smoothed_residuals
 from miscal.evidence.limits.agreement import NOTHING_CLAIMED
 from miscal.evidence.power import detectable_places
@@ -317,10 +317,13 @@ def judge_numbers(found: FittedRows) -> JudgeNumbers | None:
     if found.triples.kind != JUDGE or reading is None:
         return None
     rows, score, frame = _scored(found, reading)
+    # of a scale, what people approve in half of the cases; of two words, the better one
+    passes = 0.5 if reading.scale is None or len(reading.scale.scores) != 2 else reading.scale.approval[1]
 
     def rate(inside: NDArray[np.bool_], **about: Any) -> GroupRate:
         own = rows.take(inside)
-        return GroupRate(**about, rate=pass_rate(own), judge=judge_rate(own, score[inside]))
+        alike = agreement(own, score[inside] >= passes)
+        return GroupRate(**about, rate=pass_rate(own), judge=judge_rate(own, score[inside]), agreement=alike)
 
     scale: tuple[ScalePoint, ...] = ()
     if reading.scale is not None:

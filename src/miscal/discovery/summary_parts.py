@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import ConfigDict, FiniteFloat, NonNegativeInt
 
 from miscal.base.document import Document, Measure, Number, Part, Probability, Share, Text
-from miscal.evidence.judged_rows import Rate
+from miscal.evidence.judged_rows import Agreement, Rate
 from miscal.findings.ledger.ledger import Finding
 
 
@@ -123,7 +123,7 @@ class GroupRate(Part):
 
     ``name`` says what the group is; ``column`` and ``value`` name it where it is a value of a column, ``finding`` is
     its place among the findings, from 1. ``rate`` is of prediction-powered inference, ``judge`` the mean of the judge's
-    scores.
+    scores. ``agreement`` compares what the judge passes with what people approve.
     """
 
     name: Text
@@ -132,6 +132,7 @@ class GroupRate(Part):
     finding: NonNegativeInt | None = None
     rate: Rate
     judge: Rate
+    agreement: Agreement | None = None
 
 
 class ScalePoint(Part):

@@ -41,10 +41,10 @@ from numpy.typing import NDArray
 from pydantic import NonNegativeInt
 from scipy.special import betaincinv
 
-from miscal.base.document import Number, Part, Share
+from miscal.base.document import Measure, Number, Part, Share
 from miscal.base.folds import named_units
-from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL, wilson
-from miscal.calibration.survey_design import SurveyDesign, effect_of_groups, equal_parts, fewness, kish
+from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL, mean_interval, wilson
+from miscal.calibration.survey_design import SurveyDesign, average, effect_of_groups, equal_parts, fewness, kish
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -70,6 +70,19 @@ class Rate(Part):
     lacking: Literal["labels", "clusters"] | None = None
     n_labelled: NonNegativeInt
     n: NonNegativeInt
+
+
+class Agreement(Part):
+    """How far what a judge passes or fails agrees with what people say, of the answers that they have judged.
+
+    `kappa`: agreement beyond chance, over the most that there could be (Cohen, 1960), in [-1, 1]; null where judge and
+    people have one verdict alone, without interval where there are too few verdicts. `true_positive`: share that is
+    passed of what people approve. `true_negative`: share that is failed of what they reject.
+    """
+
+    kappa: Measure
+    true_positive: Rate
+    true_negative: Rate
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,6 +278,54 @@ def judge_rate(rows: JudgedRows, score: Floats) -> Rate:
     share = rows.weight / rows.weight.sum()
     mean = float(np.clip(share @ score, 0.0, 1.0))
     return _rate(rows, mean, effective_labels(score, share, rows.cluster))
+
+
+def agreement(rows: JudgedRows, passed: NDArray[np.bool_]) -> Agreement:
+    """Compare what a judge passes with the verdicts of people; intervals count clusters.
+
+    The interval of kappa is Student's, by the influence of each cluster (Fleiss, Cohen and Everitt, Psychological
+    Bulletin 72, 1969, of rows), with one answer more that is judged otherwise.
+
+    Takes passed (n,): whether the judge passes the answer. Returns: Agreement: Of the labelled rows, each by the
+    inverse of the probability with which it was labelled.
+
+    Examples
+    --------
+    >>> human, passed = np.repeat([1.0, 0.0], 50), np.repeat([True, False] * 2, [45, 5, 15, 35])
+    >>> found = agreement(JudgedRows.of(passed.astype(float), human), passed)
+    >>> [round(one, 2) for one in (found.kappa.value, found.true_positive.estimate, found.true_negative.estimate)]
+    [0.6, 0.9, 0.7]
+    """
+    labelled = rows.labelled
+
+    def rate(verdict: int) -> Rate:
+        inside = rows.human == verdict
+        own, hit = rows.take(inside), (passed[inside] == verdict).astype(float)
+        if not inside.any():
+            return _rate(own, None, lacking="labels")
+        estimate, share = average(hit, own.inverse), own.inverse / own.inverse.sum()
+        if own.lacking is not None:
+            return _rate(own, estimate, lacking=own.lacking)
+        return _rate(own, estimate, effective_labels(hit, share, own.cluster))
+
+    kappa = _kappa(rows.take(labelled), passed[labelled].astype(float)) if labelled.any() else Measure(value=None)
+    return Agreement(kappa=kappa, true_positive=rate(1), true_negative=rate(0))
+
+
+def _kappa(rows: JudgedRows, passed: Floats) -> Measure:
+    share = rows.inverse / rows.inverse.sum()
+    same, says, people = passed * rows.human + (1 - passed) * (1 - rows.human), share @ passed, share @ rows.human
+    other = 1 - says * people - (1 - says) * (1 - people)
+    if other < _ROUNDING:
+        return Measure(value=None)
+    value = float(np.clip(1 - (1 - share @ same) / other, -1.0, 1.0))
+    moved = (passed - says) * (2 * people - 1) + (rows.human - people) * (2 * says - 1)
+    influence = (same - share @ same) / other - (1 - share @ same) / other**2 * moved
+    flipped = len(np.unique(rows.cluster)) / len(rows) / other
+    found = mean_interval(value + influence, sample_weight=rows.inverse, groups=rows.cluster, unit=flipped)
+    if rows.lacking is not None or found.interval is None:
+        return Measure(value=value)
+    return Measure(value=value, interval=(max(-1.0, found.interval[0]), min(1.0, found.interval[1])))
 
 
 def _labels(rows: JudgedRows) -> float:

@@ -112,12 +112,17 @@ def _kept(side: Promise, acted: str) -> str:
     return f"{side.n:,} {acted}{told}"
 
 
-def _rest(summary: Summary, folder: Path | None, run: str | None) -> Iterable[tuple[str, str]]:
-    """Say what happens at a threshold asked for, what rows are counted by, what was left out, and what comes next."""
+def at_thresholds(summary: Summary) -> Iterable[tuple[str, str]]:
+    """Say what happens at each threshold asked for."""
     acted = vocabulary(summary.kind).acted
     for one in summary.decisions:
         said = f"{_kept(one.before, acted)}; {_kept(one.after, f'{acted} if corrected')}"
         yield f"at {threshold_text(one.threshold)}", said
+
+
+def _rest(summary: Summary, folder: Path | None, run: str | None) -> Iterable[tuple[str, str]]:
+    """Say what happens at a threshold asked for, what rows are counted by, what was left out, and what comes next."""
+    yield from at_thresholds(summary)
     if line := alone_line(summary):
         yield "alone", line
     units = summary.units

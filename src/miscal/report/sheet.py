@@ -156,7 +156,7 @@ class Fold:
     """A section of a page, which is one line until it is opened, with a `picture` beside it; without a line it is open.
 
     Its blocks are tables, pictures and parts; texts, which stand above a table if they come first, else below it;
-    lists of notes; facts by what they are about; and markup, which is put in as it is.
+    lists of notes; facts by what they are about; and markup, which is put in as it is. `unfolded`: it is open at first.
     """
 
     name: str
@@ -164,6 +164,7 @@ class Fold:
     line: str
     blocks: Sequence[Any]
     picture: Chart | None = None
+    unfolded: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""``miscal show``, ``report``, ``export``, ``audit``, ``compare`` and ``monitor``: what is done with finished runs."""
+"""What is done with finished runs: ``show``, ``report``, ``export``, ``audit``, ``card``, ``compare``, ``monitor``."""
 
 import sys
 from dataclasses import dataclass
@@ -129,6 +129,28 @@ def audit(run_dir: RunDir, form: Form, how: AuditOptions) -> None:
             run_dir, null=how.null, n_draws=how.draws, n_seeds=how.seeds, device=how.device, progress=progress
         )
     form.show(found.shown, found.to_json, written_to=Path(run_dir) / "audit.json")
+
+
+CardOut = Annotated[str, typer.Option("--out", metavar="FILE", help="Page to write, a .html or .md file.")]
+Graded = Annotated[
+    str,
+    typer.Option(
+        "--grades", metavar="COL|K", help="Column of grades, or in how many grades by risk to cut the probability."
+    ),
+]
+
+
+def card(run_dir: RunDir, form: Form, out: CardOut, grades: Graded = "10", overwrite: Overwrite = False) -> None:
+    """Write the card of a run for a committee: two pages, each number with its interval and its test.
+
+    What was assessed; how well the model ranks; observed over expected, calibration intercept and slope, smECE, ECE
+    and Brier score; grades; every segment of the named columns; decisions and monitoring so far; and methods and
+    limits to paste into a report.
+    """
+    from miscal.runs.card.sheet import sheet_of, write_card
+
+    found = write_card(run_dir, out, grades=grades, overwrite=overwrite)
+    form.show(lambda: sheet_of(found), found.to_json, page=Path(out))
 
 
 RunFolder = Annotated[str, typer.Argument(metavar="RUN", help="Folder written by `miscal discover`.")]

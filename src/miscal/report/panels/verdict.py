@@ -1,6 +1,7 @@
 """How certain it is what was found; alarms and warnings; judges and several classes."""
 
 from functools import partial
+from operator import attrgetter
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.verdict import fate_words
 from miscal.report import formatting
 from miscal.report.drawing import LINEAR_AXES, log_odds_axes
-from miscal.report.formatting import DASH, count, p_value
+from miscal.report.formatting import DASH, bounds, count, metric, p_value
 from miscal.report.frame import View, draw
 from miscal.report.sheet import Cell, Column, Fold, Part, Table
 from miscal.report.source import Source
@@ -80,6 +81,8 @@ def lower_end(bound: Measure) -> float | None:
 
 HEADS = {"rate": "People would approve", "judge": "The judge says"}
 """Estimates of a row by their names, with their headings."""
+AGREEMENT = {"agreement.true_positive": "passed, of approved", "agreement.true_negative": "failed, of rejected"}
+"""The same of what a judge passes and fails: true-positive and true-negative rate."""
 
 
 def judge(source: Source) -> Fold | None:
@@ -101,25 +104,36 @@ def judge(source: Source) -> Fold | None:
         *(Column(head, partial(_estimate, name)) for name, head in HEADS.items()),
     ]
     line = rate_sentence(numbers)
-    return Fold("judge", "How often people would approve", line, [
+    if numbers.whole.agreement is not None:
+        columns += [
+            Column("kappa", _kappa),
+            *(Column(head, partial(_estimate, name)) for name, head in AGREEMENT.items()),
+        ]
+    return Fold("judge", "How often people would approve", first_sentence(line)[0], [
         f"{line} {scale_sentence(numbers)}".strip(),
         *(Part(title, Table(columns, rows, sortable=True)) for title, rows in titled.items() if rows),
         "People would approve: prediction-powered inference on the corrected judge (Angelopoulos et al., 2023), which "
         "uses the verdicts of people where there are some and the judge everywhere. It holds whatever the judge is "
         f"worth, if the answers that people have judged were chosen at random{given}. Intervals are at 95 %, each for "
-        "its own row. The judge's own rate is right only where the judge is."
+        "its own row. The judge's own rate is right only where the judge is. "
+        "Kappa is agreement beyond chance (Cohen, 1960); passed and failed: true-positive and true-negative rate."
         f"{''.join(f' A dash in place of an interval: {reason}.' for reason in lacking)}",
     ])  # fmt: skip
 
 
 def _estimate(name: str, row: GroupRate) -> Cell:
     """Write an estimate of a row, and its interval below it."""
-    rate = getattr(row, name)
+    rate = attrgetter(name)(row)
     if rate is None or rate.estimate is None:
         return Cell(DASH, key=-1)
     low, high = (percent(end, 1) for end in rate.interval) if rate.interval else ("", "")
     interval = f"{low.removesuffix(' %')} to {high}" if rate.interval else DASH
     return Cell(percent(rate.estimate, 1), interval, key=rate.estimate)
+
+
+def _kappa(row: GroupRate) -> Cell:
+    kappa = row.agreement.kappa if row.agreement else Measure(value=None)
+    return Cell(metric(kappa.value, 2), bounds(kappa.interval, "metric", 2), key=kappa.value)
 
 
 RARE, LOWEST = 0.05, 1e-3

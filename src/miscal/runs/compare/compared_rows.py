@@ -16,6 +16,7 @@ from miscal.base.folds import row_groups
 from miscal.base.vocabulary import ANSWER
 from miscal.calibration.labelled_rows import LabelledRows, take_rows
 from miscal.data.readers.names import find
+from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.fitted_rows import TIME
 from miscal.discovery.run import RunContent
@@ -194,15 +195,7 @@ def read_rows(run: RunContent, name: str) -> RunRows:
             f"run {name} was made of evidence over time, so its earliest rows have no field to compare: compare a "
             f"run of {either('`miscal discover --evidence all`', '`miscal.discover` with all evidence')} on its data"
         )
-    # a sentence model may take minutes, and only equal texts matter here
-    changed = {"embed_model": "tfidf"} if kind_of(run.source) == TEXT else {}
-    try:
-        triples = run.triples(**changed)
-    except MiscalError as error:
-        raise type(error)(f"run {name}: {error.args[0]}") from None
-    table = run.table
-    if not np.array_equal(triples.row, table["row"].to_numpy()):
-        raise MismatchError(f"{name}: the data no longer give the rows of the run: run {command('discover')} again")
+    triples, table = rows_again(run, name), run.table
     seed = run.summary.seed
     confidence = table["confidence"].to_numpy()
     width = LEDGER_DEFAULTS.stratum_width(len(triples))
@@ -224,6 +217,19 @@ def read_rows(run: RunContent, name: str) -> RunRows:
         hidden=triples.correct - expected_outcome(replace(triples, split=None), seed),
         stratum=cut_into_strata(confidence, width, np.random.default_rng((seed, _STRATA))),
     )
+
+
+def rows_again(run: RunContent, name: str) -> Triples:
+    """Read the rows of a run again from its data; refused if they are gone or changed. X of texts is of words alone."""
+    # a sentence model may take minutes
+    changed = {"embed_model": "tfidf"} if kind_of(run.source) == TEXT else {}
+    try:
+        triples = run.triples(**changed)
+    except MiscalError as error:
+        raise type(error)(f"run {name}: {error.args[0]}") from None
+    if not np.array_equal(triples.row, run.table["row"].to_numpy()):
+        raise MismatchError(f"{name}: the data no longer give the rows of the run: run {command('discover')} again")
+    return triples
 
 
 # --- matching -----------------------------------------------------------------------------------------------------
@@ -299,9 +305,14 @@ def has_column(rows: RunRows, name: str) -> bool:
 
 
 def _values(rows: RunRows, column: str) -> pl.Series:
-    table = rows.run.data_with(column)
-    find(column, table.columns, what=f"match (run {rows.name})")
-    values = column_of(table.load([column]), column)[rows.row]
+    return column_again(rows.run, column, rows.row, what=f"match (run {rows.name})")
+
+
+def column_again(run: RunContent, column: str, row: np.ndarray, *, what: str) -> pl.Series:
+    """Read a column of the data of a run again, for these rows, as texts; messages call what names it `what`."""
+    table = run.data_with(column)
+    find(column, table.columns, what=what)
+    values = column_of(table.load([column]), column)[row]
     values = as_text(values.fill_nan(None)) if values.dtype.is_numeric() else values
     return pl.Series([None if value is None else str(value) for value in values.to_list()], dtype=pl.String)
 
