@@ -17,13 +17,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager, nullcontext
+from contextvars import ContextVar
 from dataclasses import dataclass
 from multiprocessing import connection, get_context, parent_process, resource_tracker
 from typing import Any
 
 from miscal.base.errors import InputError, MiscalError, ResourceError, argument
 from miscal.base.extras import need
-from miscal.base.threads import one_thread
+from miscal.base.threads import one_thread, without_warning
 
 ENGINES = ("local", "ray")
 RAY_RETRIES = 3
@@ -31,6 +32,30 @@ RAY_RETRIES = 3
 
 GRACE_SECONDS = 10.0
 """Time that a process has to tidy up once it was told to end."""
+
+_COPYING = ContextVar("copying", default=False)
+
+
+@contextmanager
+def copying() -> Iterator[None]:
+    """Let processes be copies of this one, for the length of a ``with`` block, on Linux: they import nothing anew.
+
+    That is for commands, which start no thread that holds a lock for long: a copy has the lock, but not the thread.
+    """
+    token = _COPYING.set(sys.platform == "linux")
+    try:
+        yield
+    finally:
+        _COPYING.reset(token)
+
+
+def copied() -> bool:
+    """Whether processes are copies of this one; torch's threads would be missing in them.
+
+    >>> copied()
+    False
+    """
+    return _COPYING.get() and "torch" not in sys.modules
 
 
 @dataclass(frozen=True)
@@ -258,7 +283,7 @@ class Processes(_Pool):
         idle = [at for at, worker in enumerate(self._free) if worker.gpu not in taken]
         worker = self._free.pop(idle[0] if idle and task.gpu else -1)
         # the first task of a process starts it
-        with _interrupts_held():
+        with _interrupts_held(), without_warning(DeprecationWarning, "This process"):
             future = worker.pool.submit(_compute, task.function, task.arguments, task.one_thread)
         self._running[future], self._busy[future] = task, worker
 
@@ -303,7 +328,7 @@ class _Worker:
 
     @classmethod
     def on(cls, gpu: str | None) -> _Worker:
-        context = get_context("spawn")
+        context = get_context("fork" if copied() else "spawn")
         return cls(ProcessPoolExecutor(max_workers=1, mp_context=context, initializer=_prepare, initargs=(gpu,)), gpu)
 
 

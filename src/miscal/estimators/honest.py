@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import Context
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy as np
 from miscal.base.folds import assign_folds
 from miscal.base.progress import with_progress
 from miscal.base.threads import n_workers, one_thread
+from miscal.base.workers import Processes, WorkItem, copied
 from miscal.data.splits import MIN_SPLIT
 from miscal.data.triples import Triples
 from miscal.estimators.estimate import Correction, FieldEstimate
@@ -343,18 +345,37 @@ def _fold_changed(
     return fitted.estimate(rows.X[inside], rows.confidence[inside]), corrected
 
 
+_TASKS: list[tuple] = []
+"""What copies of this process compute: they find it where it is, and it need not be sent."""
+
+
 def _in_parallel(field: MiscalibrationField, rows: Triples, tasks: Sequence[tuple]) -> list:
     from joblib import Parallel, delayed
 
     few = len(rows) <= estimator_class(field.method).most_rows_in_threads
-    # each task on one thread, so that no number depends on how many run at a time
-    calls = (delayed(_one_thread)(*task) for task in tasks)
-    workers, backend = n_workers(field.n_jobs, len(tasks)), "threads" if few else "processes"
+    workers = n_workers(field.n_jobs, len(tasks))
     # the work of a task grows with the rows that it learns from: all, or those that its first mask marks
     work = [masks[0].sum() if masks else len(learned) for _, _, learned, *masks in tasks]
+    if not few and workers > 1 and copied():
+        _TASKS[:] = tasks
+        items = (WorkItem("a fit of the field", _numbered, (number,), key=number) for number in range(len(tasks)))
+        try:
+            with Processes(workers) as copies:
+                found = dict(with_progress(copies.results(items), work))
+        finally:
+            _TASKS.clear()
+        return [found[number] for number in range(len(tasks))]
+    # each task on one thread, so that no number depends on how many run at a time
+    calls, backend = (delayed(_one_thread)(*task) for task in tasks), "threads" if few else "processes"
     # around all of them, as two threads that lift the limit after each other could leave one of theirs behind
     with one_thread():
         return list(with_progress(Parallel(n_jobs=workers, prefer=backend, return_as="generator")(calls), work))
+
+
+def _numbered(number: int) -> Any:
+    function, *arguments = _TASKS[number]
+    # the listeners of the process are not a copy's to tell
+    return Context().run(function, *arguments)
 
 
 def _one_thread(function: Callable, *arguments: Any) -> Any:
