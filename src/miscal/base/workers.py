@@ -33,6 +33,8 @@ RAY_RETRIES = 3
 GRACE_SECONDS = 10.0
 """Time that a process has to tidy up once it was told to end."""
 
+_LOOK_SECONDS = 0.5
+
 _COPYING = ContextVar("copying", default=False)
 
 
@@ -219,7 +221,9 @@ class _Pool(Workers):
         return self._first()[1]
 
     def _first(self) -> tuple[Future[Any], Ended]:
-        done = wait(self._running, return_when=FIRST_COMPLETED).done
+        # a signal that a library's thread receives is seen when this one wakes
+        while not (done := wait(self._running, _LOOK_SECONDS, FIRST_COMPLETED).done):
+            pass
         future = next(one for one in self._running if one in done)
         task, error = self._running.pop(future), future.exception()
         return future, Ended(task, error=error) if error is not None else Ended(task, future.result())
@@ -328,8 +332,9 @@ class _Worker:
 
     @classmethod
     def on(cls, gpu: str | None) -> _Worker:
-        context = get_context("fork" if copied() else "spawn")
-        return cls(ProcessPoolExecutor(max_workers=1, mp_context=context, initializer=_prepare, initargs=(gpu,)), gpu)
+        copy = copied()
+        context, told = get_context("fork" if copy else "spawn"), (gpu, copy)
+        return cls(ProcessPoolExecutor(max_workers=1, mp_context=context, initializer=_prepare, initargs=told), gpu)
 
 
 def _compute(function: Callable[..., Any], arguments: tuple[Any, ...], on_one_thread: bool) -> Any:
@@ -337,7 +342,7 @@ def _compute(function: Callable[..., Any], arguments: tuple[Any, ...], on_one_th
         return function(*arguments)
 
 
-def _prepare(gpu: str | None) -> None:
+def _prepare(gpu: str | None, copy: bool) -> None:
     """Let a process see its own GPU, and end with the one that started it and as that one says.
 
     Ctrl-C reaches both, and is the other's to answer. When the other is gone nothing else would end this one, which
@@ -346,8 +351,8 @@ def _prepare(gpu: str | None) -> None:
     if gpu is not None:
         os.environ["CUDA_VISIBLE_DEVICES"] = gpu
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # an exit tidies up, which the default answer to a signal does not
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    # an exit tidies up, which the default answer to a signal does not; a copy owns nothing
+    signal.signal(signal.SIGTERM, signal.SIG_DFL if copy else lambda *_: sys.exit(1))
     parent = parent_process()
 
     def watch() -> None:
