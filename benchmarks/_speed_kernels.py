@@ -111,7 +111,7 @@ def _epochs(rounds: int, n: int) -> np.ndarray:
 # --- corrections of new rows ---------------------------------------------------------------------------------------
 
 COLUMNS, BANKS, MIDDLE = (16, 384, 1_024), (2_500, 5_000, 10_000, 20_000), 384
-FITTED, NEW, LANDMARKS, KERNELS = 2_500, 8_192, 500, 5
+FITTED, NEW, LANDMARKS, KERNELS = 2_500, 8_192, 300, 5
 RATE, MEGABYTES, COLD, WARM, DIGESTS = 20_000, 2_000, 1.5, 0.5, 0.05
 ANSWER = """
 import sys, time
@@ -128,7 +128,7 @@ def corrections(args: argparse.Namespace) -> bool:
     """Rows a second on one core, then whole commands: over many rows, over 500, and from the imports to an answer.
 
     Every score has a weight, which is the dearest case; the local shift has one or none, and its bank random rows. The
-    floor has inputs against 500 landmarks, one exponential for each of five kernels, and with the local shift rows
+    floor has inputs against 300 landmarks, one exponential for each of five kernels, and with the local shift rows
     against bank, one exponential a pair, and 18 sums over the bank. Whole: `estimate`, all that a report shows. Digests
     are those of what was read, by which a correction that is resumed notices files that were replaced.
     """

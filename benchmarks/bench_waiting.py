@@ -6,7 +6,8 @@ Whole processes, from the shell to the exit, on all cores: seconds until the fir
 processor seconds, peak memory; the smallest of the repeats. `numbers` and `embeddings` are planted worlds with a named
 column; with --data the flights and the census as they are. `--before` names the src folder of another checkout, which
 is run by turns with this one. Beside it the peer on the same numbers: isotonic regression, and LightGBM with the
-confidence as its start, 20 settings, each in five folds; and what LightGBM alone takes three times of 100 trees.
+confidence as its start, 20 settings, each in five folds. And a floor in processor seconds: of what a run imports, of
+one LightGBM of 100 trees in place of each fit of the field, and of the page.
 
     python benchmarks/bench_waiting.py --imports [--before SRC]
 
@@ -24,12 +25,16 @@ import time
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from _measure import apart, measured, write_planted
 from miscal.calibration.calibrators import logit
+
+if TYPE_CHECKING:
+    import lightgbm
 
 CASES = {
     "embeddings 500 x 384": (500, 384),
@@ -57,6 +62,8 @@ LIGHTGBM = """
 import miscal.base.extras as extras
 getattr(extras, "import_lightly", lambda: __import__("lightgbm"))()
 """
+USED = "import miscal.discovery.discover, miscal.report.page, sklearn.cluster"
+"""What a run imports beside LightGBM, as far as it takes time."""
 ALL = """
 import contextlib, importlib, sys
 for name in open(sys.argv[3]).read().split():
@@ -74,36 +81,58 @@ IMPORTS = {
 
 
 def environment(src: Path | None) -> dict[str, str]:
-    """Variables of a process that imports from a src folder."""
-    return {**os.environ, "PYTHONPATH": str(src)} if src else dict(os.environ)
+    """Variables of a process that imports from a src folder, and keeps what it compiles, as a user's does."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**kept, "PYTHONPATH": str(src)} if src else kept
 
 
-def peer(data: Path, x: Path | None, probability: str, event: str, settings: int) -> tuple[float, float]:
-    """Seconds of isotonic regression and LightGBM with settings chosen in folds, and of three fits of 100 trees."""
-    import lightgbm
+def peer(data: Path, x: Path | None, probability: str, event: str, settings: int) -> float:
+    """Seconds of isotonic regression, and of LightGBM with settings chosen in folds."""
     from sklearn.isotonic import IsotonicRegression
 
-    table = pl.read_parquet(data)
-    f, y = table[probability].to_numpy(), table[event].cast(pl.Float64).to_numpy()
-    X = np.load(x) if x is not None else _numbers(table.drop(probability, event))
+    X, f, y = _rows(data, x, probability, event)
     start = time.perf_counter()
     fold = np.random.default_rng(0).integers(FOLDS, size=len(y))
     IsotonicRegression(out_of_bounds="clip").fit(f, y)
-
-    def fit(rows: np.ndarray, leaves: int, least: int, rate: float, share: float) -> lightgbm.Booster:
-        given = lightgbm.Dataset(X[rows], y[rows], init_score=logit(f[rows]))
-        chosen = {"objective": "binary", "num_leaves": leaves, "min_data_in_leaf": least, "learning_rate": rate}
-        chosen |= {"feature_fraction": share, "verbose": -1, "num_threads": os.cpu_count(), "seed": 0}
-        return lightgbm.train(chosen, given, TREES)
-
     for one in SETTINGS[:settings]:
         for k in range(FOLDS):
-            fit(fold != k, *one).predict(X[fold == k])
-    whole = time.perf_counter() - start
-    start = time.perf_counter()
-    for _ in range(3):
-        fit(np.full(len(y), True), 31, 20, 0.1, 1.0)
-    return whole, time.perf_counter() - start
+            _boosted(X, f, y, fold != k, *one, os.cpu_count()).predict(X[fold == k])
+    return time.perf_counter() - start
+
+
+def floor(data: Path, x: Path | None, probability: str, event: str, run: Path) -> tuple[int, float, float]:
+    """Fits of the field that a run cannot do without, processor seconds of LightGBM in their place, and of the page."""
+    from miscal.report.page import build
+    from miscal.report.source import read_source
+
+    (X, f, y), fold = _rows(data, x, probability, event), pl.read_parquet(run / "field.parquet")["fold"].to_numpy()
+    start = time.process_time()
+    # one without each fold, and the model
+    for k in [*np.unique(fold), -1]:
+        _boosted(X, f, y, fold != k, 31, 20, 0.1, 1.0, 1)
+    fits, start = time.process_time() - start, time.process_time()
+    build(read_source(run))
+    return len(np.unique(fold)) + 1, fits, time.process_time() - start
+
+
+def _rows(data: Path, x: Path | None, probability: str, event: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Inputs, confidences and outcomes."""
+    table = pl.read_parquet(data)
+    X = np.load(x) if x is not None else _numbers(table.drop(probability, event))
+    return X, table[probability].to_numpy(), table[event].cast(pl.Float64).to_numpy()
+
+
+def _boosted(
+    X: np.ndarray, f: np.ndarray, y: np.ndarray, rows: np.ndarray, leaves: int, least: int, rate: float, share: float,
+    threads: int | None,
+) -> lightgbm.Booster:  # fmt: skip
+    """Fit 100 trees with the confidence as their start."""
+    import lightgbm
+
+    given = lightgbm.Dataset(X[rows], y[rows], init_score=logit(f[rows]))
+    chosen = {"objective": "binary", "num_leaves": leaves, "min_data_in_leaf": least, "learning_rate": rate}
+    chosen |= {"feature_fraction": share, "verbose": -1, "num_threads": threads, "seed": 0}
+    return lightgbm.train(chosen, given, TREES)
 
 
 def _numbers(table: pl.DataFrame) -> np.ndarray:
@@ -176,15 +205,20 @@ def main() -> None:
             told: dict[str, list[tuple[float, ...]]] = {}
             for kind, (src, more) in asked.repeats * list(kinds.items()):
                 command = [sys.executable, "-m", "miscal", "discover", str(data), *columns, *more]
-                used = measured(*command, "--out", folder / "run", "--overwrite", environment=environment(src))
+                used = measured(*command, "--out", folder / kind, "--overwrite", environment=environment(src))
                 told.setdefault(kind, []).append((used.first, used.seconds, used.cpu_seconds, used.peak_mb))
             best = {kind: np.min(several, axis=0) for kind, several in told.items()}
             for kind, (first, whole, cpu, megabytes) in best.items():
                 print(f"{name:<24} {kind:<8} {first:>8.1f} {whole:>8.1f} {cpu:>8.1f} {megabytes:>7,.0f}", flush=True)
+            count, fits, page = apart(floor, data, x, probability, event, folder / "now")
+            start = measured(sys.executable, "-c", LIGHTGBM + USED, environment=environment(None)).cpu_seconds
+            parts = f"imports {start:.1f}, {count} fits {fits:.1f}, page {page:.1f}"
+            print(f"{name:<24} {'floor':<8} {'':>17} {start + fits + page:>8.1f}   ({parts})", flush=True)
             if asked.settings:
-                whole, fits = apart(peer, data, x, probability, event, asked.settings)
-                print(f"{name:<24} {'peer':<8} {'':>8} {whole:>8.1f}   (ratio {best['now'][1] / whole:.1f})")
-                print(f"{name:<24} {'3 fits':<8} {'':>8} {fits:>8.1f}", flush=True)
+                whole = apart(peer, data, x, probability, event, asked.settings)
+                print(
+                    f"{name:<24} {'peer':<8} {'':>8} {whole:>8.1f}   (ratio {best['now'][1] / whole:.1f})", flush=True
+                )
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ def no_other_machine():
 
 @pytest.fixture(scope="module")
 def few_folds():
-    """Deal few rows into 3 folds, not 10, as long as this module runs: most of a small run goes by its 18 fits.
+    """Deal few rows into 3 folds, not 5, as long as this module runs: most of a small run goes by its 9 fits.
 
     For modules whose laws do not depend on the number of folds, and without statistical tests of whole runs.
     """

@@ -159,14 +159,19 @@ def test_fitting_side_by_side_is_fitting(monkeypatch):
     assert honest.coordinates == pytest.approx(alone.transform(X), abs=1e-4)
 
 
-def test_threads_and_processes_give_the_same_estimates(monkeypatch):
+def test_threads_processes_and_copies_of_this_one_give_the_same_estimates(monkeypatch):
     rng = np.random.default_rng(5)
     rows = Triples.of(rng.normal(size=(120, 2)), confidence=rng.random(120), correct=rng.integers(0, 2, 120))
     found = []
     for most in (0, 1_000):
         monkeypatch.setattr(AutoField, "most_rows_in_threads", most)
         found.append(honest_field(MiscalibrationField(n_jobs=2), rows, n_folds=3))
+    monkeypatch.setattr(AutoField, "most_rows_in_threads", 0)
+    for room in ("base.workers", "estimators.honest"):
+        monkeypatch.setattr(f"miscal.{room}.copied", lambda: True)
+    found.append(honest_field(MiscalibrationField(n_jobs=2), rows, n_folds=3))
     assert found[0].delta == pytest.approx(found[1].delta, abs=1e-9)
+    assert found[2].delta == pytest.approx(found[1].delta, abs=1e-9)
 
 
 def test_the_same_seed_gives_the_same_field(fitted):

@@ -42,6 +42,18 @@ def test_a_new_panel_is_a_line_in_the_list_and_a_template(make_run, monkeypatch,
     assert '<summary><h2 id="toy-title">A toy</h2><span class="said">1500 toys</span></summary>' in text
 
 
+def test_templates_are_compiled_once_where_python_keeps_what_it_compiles(make_run, monkeypatch, tmp_path):
+    monkeypatch.setattr("sys.pycache_prefix", str(tmp_path / "kept"))
+    run, pages = make_run(300), []
+    for unwritten, kept in ((True, False), (False, True), (False, True)):
+        monkeypatch.setattr("sys.dont_write_bytecode", unwritten)
+        environment.cache_clear()
+        pages.append(render(run).read_bytes())
+        assert any((tmp_path / "kept").rglob("*.bin")) == kept
+    environment.cache_clear()
+    assert len(set(pages)) == 1
+
+
 def test_colours_and_names_of_regimes_are_written_once():
     """Styles and program take them from the page's one list."""
     assets = "".join((ASSETS / name).read_text() for name in (*STYLES, *PROGRAMS))

@@ -1,10 +1,9 @@
 """Import optional packages, and say which extra to install where one is missing."""
 
 import sys
-from contextlib import suppress
+from copy import copy
 from importlib import import_module
 from importlib.util import find_spec
-from types import SimpleNamespace
 from typing import Any
 
 from miscal.base.errors import InputError
@@ -76,14 +75,18 @@ def import_lightly() -> None:
     them.
     """
     if {"pandas", "scipy", "sklearn", "lightgbm"}.isdisjoint(sys.modules):
-        docstring: Any = SimpleNamespace()
         # a part of SciPy that is not public, and may go
-        with suppress(ImportError, AttributeError):
-            docstring = import_module("scipy._lib._docscrape").NumpyDocString
-        read, docstring._parse = getattr(docstring, "_parse", None), lambda self: None
+        try:
+            doc: Any = import_module("scipy._lib._docscrape").FunctionDoc
+            sections = doc.sections
+        except (ImportError, AttributeError):
+            doc, sections = type("NoDoc", (), {}), {}
+        read, write = doc.__init__, doc.__str__
+        doc.__init__ = lambda self, *_: setattr(self, "_parsed_data", {name: copy(of) for name, of in sections.items()})
+        doc.__str__ = lambda self: "\n"
         sys.modules["pandas"] = None  # type: ignore[assignment]
         try:
             import lightgbm  # noqa: F401
         finally:
-            docstring._parse = read
+            doc.__init__, doc.__str__ = read, write
             del sys.modules["pandas"]

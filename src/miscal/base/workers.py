@@ -17,13 +17,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager, nullcontext
+from contextvars import ContextVar
 from dataclasses import dataclass
 from multiprocessing import connection, get_context, parent_process, resource_tracker
 from typing import Any
 
 from miscal.base.errors import InputError, MiscalError, ResourceError, argument
 from miscal.base.extras import need
-from miscal.base.threads import one_thread
+from miscal.base.threads import one_thread, without_warning
 
 ENGINES = ("local", "ray")
 RAY_RETRIES = 3
@@ -31,6 +32,32 @@ RAY_RETRIES = 3
 
 GRACE_SECONDS = 10.0
 """Time that a process has to tidy up once it was told to end."""
+
+_LOOK_SECONDS = 0.5
+
+_COPYING = ContextVar("copying", default=False)
+
+
+@contextmanager
+def copying() -> Iterator[None]:
+    """Let processes be copies of this one, for the length of a ``with`` block, on Linux: they import nothing anew.
+
+    That is for commands, which start no thread that holds a lock for long: a copy has the lock, but not the thread.
+    """
+    token = _COPYING.set(sys.platform == "linux")
+    try:
+        yield
+    finally:
+        _COPYING.reset(token)
+
+
+def copied() -> bool:
+    """Whether processes are copies of this one; torch's threads would be missing in them.
+
+    >>> copied()
+    False
+    """
+    return _COPYING.get() and "torch" not in sys.modules
 
 
 @dataclass(frozen=True)
@@ -194,7 +221,9 @@ class _Pool(Workers):
         return self._first()[1]
 
     def _first(self) -> tuple[Future[Any], Ended]:
-        done = wait(self._running, return_when=FIRST_COMPLETED).done
+        # a signal that a library's thread receives is seen when this one wakes
+        while not (done := wait(self._running, _LOOK_SECONDS, FIRST_COMPLETED).done):
+            pass
         future = next(one for one in self._running if one in done)
         task, error = self._running.pop(future), future.exception()
         return future, Ended(task, error=error) if error is not None else Ended(task, future.result())
@@ -258,7 +287,7 @@ class Processes(_Pool):
         idle = [at for at, worker in enumerate(self._free) if worker.gpu not in taken]
         worker = self._free.pop(idle[0] if idle and task.gpu else -1)
         # the first task of a process starts it
-        with _interrupts_held():
+        with _interrupts_held(), without_warning(DeprecationWarning, "This process"):
             future = worker.pool.submit(_compute, task.function, task.arguments, task.one_thread)
         self._running[future], self._busy[future] = task, worker
 
@@ -303,8 +332,9 @@ class _Worker:
 
     @classmethod
     def on(cls, gpu: str | None) -> _Worker:
-        context = get_context("spawn")
-        return cls(ProcessPoolExecutor(max_workers=1, mp_context=context, initializer=_prepare, initargs=(gpu,)), gpu)
+        copy = copied()
+        context, told = get_context("fork" if copy else "spawn"), (gpu, copy)
+        return cls(ProcessPoolExecutor(max_workers=1, mp_context=context, initializer=_prepare, initargs=told), gpu)
 
 
 def _compute(function: Callable[..., Any], arguments: tuple[Any, ...], on_one_thread: bool) -> Any:
@@ -312,7 +342,7 @@ def _compute(function: Callable[..., Any], arguments: tuple[Any, ...], on_one_th
         return function(*arguments)
 
 
-def _prepare(gpu: str | None) -> None:
+def _prepare(gpu: str | None, copy: bool) -> None:
     """Let a process see its own GPU, and end with the one that started it and as that one says.
 
     Ctrl-C reaches both, and is the other's to answer. When the other is gone nothing else would end this one, which
@@ -321,8 +351,8 @@ def _prepare(gpu: str | None) -> None:
     if gpu is not None:
         os.environ["CUDA_VISIBLE_DEVICES"] = gpu
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # an exit tidies up, which the default answer to a signal does not
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    # an exit tidies up, which the default answer to a signal does not; a copy owns nothing
+    signal.signal(signal.SIGTERM, signal.SIG_DFL if copy else lambda *_: sys.exit(1))
     parent = parent_process()
 
     def watch() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import Context
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,14 +18,16 @@ import numpy as np
 from miscal.base.folds import assign_folds
 from miscal.base.progress import with_progress
 from miscal.base.threads import n_workers, one_thread
+from miscal.base.workers import Processes, WorkItem, copied
 from miscal.data.splits import MIN_SPLIT
 from miscal.data.triples import Triples
 from miscal.estimators.estimate import Correction, FieldEstimate
 from miscal.estimators.field import MiscalibrationField, checked_seed
 from miscal.estimators.registry import Estimator, estimator_class
 
-# more folds leave more to learn from and cost as many fits: ten of few rows, fewer of many
-_FOLDS_OF_FEW, _FOLDS, _FOLDS_OF_MANY = 10, 4, 3
+# more folds leave more to learn from and cost as many fits: five of few rows, fewer of many. Ten of 500 rows cost twice
+# as many and saw no more: in 24 paired draws of four hidden errors 21 claims each way (`benchmarks/notes/answered.md`)
+_FOLDS_OF_FEW, _FOLDS, _FOLDS_OF_MANY = 5, 4, 3
 _FEW_ROWS, _MANY_UNITS = 1_000, 50_000
 # what a field learned from fewer rows says is hardly worth a test: the first fifth of the rows only teaches
 _LEAST_SHARE = 0.2
@@ -49,7 +52,7 @@ def honest_field(field: MiscalibrationField, rows: Triples, *, n_folds: int | No
     rows : Triples
         Rows of one group (by default: of equal inputs) are in one fold.
     n_folds : int, optional
-        By default 10 below 1,000 rows, 4 up to 50,000 units, then 3.
+        By default 5 below 1,000 rows, 4 up to 50,000 units, then 3.
 
     Returns
     -------
@@ -153,7 +156,7 @@ def fit_honest_fields(field: MiscalibrationField, rows: Triples, changed: Change
     >>> rng = np.random.default_rng(0)
     >>> rows = Triples.of(rng.normal(size=(120, 2)), confidence=rng.random(120), correct=np.arange(120) % 2)
     >>> found = fit_honest_fields(MiscalibrationField(n_jobs=1), rows)
-    >>> sorted(set(found.fold.tolist())) == list(range(10)), bool((found.block == -1).any())
+    >>> sorted(set(found.fold.tolist())) == list(range(5)), bool((found.block == -1).any())
     (True, True)
     """
     seed = checked_seed(field.random_state)
@@ -343,18 +346,37 @@ def _fold_changed(
     return fitted.estimate(rows.X[inside], rows.confidence[inside]), corrected
 
 
+_TASKS: list[tuple] = []
+"""What copies of this process compute: they find it where it is, and it need not be sent."""
+
+
 def _in_parallel(field: MiscalibrationField, rows: Triples, tasks: Sequence[tuple]) -> list:
     from joblib import Parallel, delayed
 
     few = len(rows) <= estimator_class(field.method).most_rows_in_threads
-    # each task on one thread, so that no number depends on how many run at a time
-    calls = (delayed(_one_thread)(*task) for task in tasks)
-    workers, backend = n_workers(field.n_jobs, len(tasks)), "threads" if few else "processes"
+    workers = n_workers(field.n_jobs, len(tasks))
     # the work of a task grows with the rows that it learns from: all, or those that its first mask marks
     work = [masks[0].sum() if masks else len(learned) for _, _, learned, *masks in tasks]
+    if not few and workers > 1 and copied():
+        _TASKS[:] = tasks
+        items = (WorkItem("a fit of the field", _numbered, (number,), key=number) for number in range(len(tasks)))
+        try:
+            with Processes(workers) as copies:
+                found = dict(with_progress(copies.results(items), work))
+        finally:
+            _TASKS.clear()
+        return [found[number] for number in range(len(tasks))]
+    # each task on one thread, so that no number depends on how many run at a time
+    calls, backend = (delayed(_one_thread)(*task) for task in tasks), "threads" if few else "processes"
     # around all of them, as two threads that lift the limit after each other could leave one of theirs behind
     with one_thread():
         return list(with_progress(Parallel(n_jobs=workers, prefer=backend, return_as="generator")(calls), work))
+
+
+def _numbered(number: int) -> Any:
+    function, *arguments = _TASKS[number]
+    # the listeners of the process are not a copy's to tell
+    return Context().run(function, *arguments)
 
 
 def _one_thread(function: Callable, *arguments: Any) -> Any:

@@ -67,6 +67,7 @@ def run_discovery(
     import time
     from contextlib import ExitStack
 
+    from miscal.base.workers import copying
     from miscal.discovery.progress import Progress
     from miscal.report import write_run
     from miscal.runs.discover import check_settings
@@ -76,7 +77,7 @@ def run_discovery(
     start = time.monotonic()
     said: list[str] = []
 
-    with ExitStack() as shown:
+    with copying(), ExitStack() as shown:
         show = shown.enter_context(stages(True))
 
         def answered(answer: "Answer") -> None:

@@ -141,7 +141,7 @@ class Portfolio:
         return total + sum(self.weights[name] * member.shift(at) for name, member in later.items())
 
 
-# rows whose distances to 500 landmarks stay in a cache of 1 MB, and which a product still runs through at full speed
+# rows whose distances to 300 landmarks stay in a cache of 1 MB, and which a product still runs through at full speed
 _BLOCK_ROWS = 512
 
 

@@ -36,7 +36,7 @@ _LIGHTGBM = {
     "boost_from_average": False,
     # these three together give the same trees on any number of cores
     "deterministic": True,
-    "force_row_wise": True,
+    "force_col_wise": True,
     "num_threads": 1,
     "verbose": -1,
 }
