@@ -309,5 +309,5 @@ def read_condition(content: Any) -> Condition:
     return _adapter(KINDS[content["kind"]]).validate_python(fields)
 
 
-Stored = Annotated[Condition, PlainValidator(read_condition), PlainSerializer(Condition.to_dict)]
+Stored = Annotated[Condition, PlainValidator(read_condition), PlainSerializer(Condition.to_dict, return_type=dict)]
 """A condition as a field of a document, or of another condition."""
