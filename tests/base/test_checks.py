@@ -20,7 +20,7 @@ from miscal.base.checks import (
     check_features,
     check_lengths,
     check_weight,
-    looks_like_percentages,
+    other_unit,
 )
 from miscal.base.errors import InputError
 
@@ -162,8 +162,8 @@ def test_rounding_outside_the_unit_interval_is_clipped():
 
 
 def test_a_few_stray_values_do_not_look_like_percentages():
-    assert not looks_like_percentages(np.array([0.1] * 50 + [5.0] * 5))
-    assert not looks_like_percentages(np.array([1.0] * 10))
+    assert other_unit(np.array([0.1] * 50 + [5.0] * 5)) is None
+    assert other_unit(np.array([1.0] * 10)) is None
 
 
 @pytest.mark.parametrize(

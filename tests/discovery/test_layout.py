@@ -1,12 +1,14 @@
 """Maps are for the eye: finite, reproducible, and as far apart as the rows are."""
 
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from miscal.base.arrays import row_blocks
 from miscal.base.errors import InputError
 from miscal.discovery import layout
 from miscal.discovery.layout import lay_out, shown_rows
@@ -34,7 +36,7 @@ def test_components_fitted_on_a_sample_are_close_to_those_of_all(monkeypatch):
     )
     everything = lay_out(X, method="pca")
     monkeypatch.setattr(layout, "_FIT_VALUES", 100 * 1000)
-    monkeypatch.setattr(layout, "_BLOCK_VALUES", 100 * 7)
+    monkeypatch.setattr(layout, "row_blocks", partial(row_blocks, values=100 * 7))
     sampled = lay_out(X, method="pca")
     for k in range(2):
         assert abs(np.corrcoef(everything[:, k], sampled[:, k])[0, 1]) > 0.99

@@ -354,25 +354,12 @@ def numeric(values: Any, name: str) -> np.ndarray:
     elif not isinstance(values, (np.ndarray, list, tuple)):
         series = _from_series(values, name)
         values = values if series is None else series
-    return _checked_dtype(_plain_array(values, name), name)
-
-
-def _plain_array(values: Any, name: str) -> np.ndarray:
-    if np.ma.isMaskedArray(values):
-        return _masked(values, name)
     try:
-        return np.asarray(values)
+        array = np.asarray(values.data if np.ma.isMaskedArray(values) else values)
     except (ValueError, TypeError) as error:
         raise InputError(f"{name} is not a regular array: {error}") from None
-
-
-def _masked(values: Any, name: str) -> np.ndarray:
-    data, mask = np.asarray(values.data), np.ma.getmaskarray(values)
-    if not mask.any():
-        return data
-    out = _checked_dtype(data, name).astype(np.float64)
-    out[mask] = np.nan
-    return out
+    array, mask = _checked_dtype(array, name), np.ma.getmaskarray(values) if np.ma.isMaskedArray(values) else None
+    return array if mask is None or not mask.any() else np.where(mask, np.nan, array.astype(np.float64))
 
 
 def _checked_dtype(values: np.ndarray, name: str) -> np.ndarray:

@@ -78,25 +78,6 @@ def _refuse_non_finite(values: np.ndarray, name: str, rows: np.ndarray | None) -
     refuse_rows(name, ~np.isfinite(values), "missing, NaN or infinite", rows, f"give finite numbers, or {DROP}")
 
 
-def looks_like_percentages(values: np.ndarray) -> bool:
-    """Whether numbers meant as confidences look like percentages: max > 1 and at least 90 % in [1, 100].
-
-    >>> looks_like_percentages(np.array([80.0, 95.0, 100.0])), looks_like_percentages(np.array([0.8, 1.2]))
-    (True, False)
-    """
-    return bool(values.max() > 1 + CLIP_TOLERANCE and ((values >= 1) & (values <= 100)).mean() >= 0.9)
-
-
-def looks_like_log_odds(values: np.ndarray) -> bool:
-    """Whether numbers meant as confidences look like log-odds: most outside [0, 1], some of them below 0.
-
-    >>> looks_like_log_odds(np.array([-2.0, 0.3, 1.5])), looks_like_log_odds(np.array([-0.1, 0.3, 0.5]))
-    (True, False)
-    """
-    outside = outside_unit(values)
-    return bool(outside.mean() > 0.5 and values.min() < -CLIP_TOLERANCE)
-
-
 def other_unit(values: np.ndarray) -> str | None:
     """Say what turns numbers in another unit into probabilities; None where they do not look like any.
 
@@ -105,9 +86,10 @@ def other_unit(values: np.ndarray) -> str | None:
     >>> other_unit(np.array([0.2, 1.2, 0.3])) is None
     True
     """
-    if looks_like_percentages(values):
+    # at least 90 % in [1, 100]
+    if values.max() > 1 + CLIP_TOLERANCE and ((values >= 1) & (values <= 100)).mean() >= 0.9:
         return "these look like percentages: divide by 100"
-    if looks_like_log_odds(values):
+    if outside_unit(values).mean() > 0.5 and values.min() < -CLIP_TOLERANCE:
         return "these look like log-odds: turn them into probabilities, 1 / (1 + exp(-x))"
     return None
 

@@ -300,7 +300,18 @@ def whole_folder(
     with disk_errors(f"folder {out}", room_only=True), parents(place), locked(place):
         _restore(place)
         check()
-        yield from _fill(place, check, lambda old: _refuse_foreign(out, old, holds, writer))
+        partial = _sibling(place, "partial")
+        _remove(partial)
+        partial.mkdir()
+        try:
+            yield partial
+            for path in (*sorted(partial.rglob("*")), partial):
+                _sync(path)
+            check()
+            _swap(partial, place, lambda old: _refuse_foreign(out, old, holds, writer))
+        except BaseException:
+            _remove(partial)
+            raise
 
 
 @contextlib.contextmanager
@@ -315,21 +326,6 @@ def parents(place: Path) -> Iterator[None]:
         for folder in reversed(missing):
             with contextlib.suppress(OSError):
                 folder.rmdir()
-        raise
-
-
-def _fill(place: Path, check: Callable[[], None], check_old: Callable[[Path], None]) -> Iterator[Path]:
-    partial = _sibling(place, "partial")
-    _remove(partial)
-    partial.mkdir()
-    try:
-        yield partial
-        for path in (*sorted(partial.rglob("*")), partial):
-            _sync(path)
-        check()
-        _swap(partial, place, check_old)
-    except BaseException:
-        _remove(partial)
         raise
 
 

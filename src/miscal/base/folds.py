@@ -280,17 +280,13 @@ def time_blocks(time: NDArray, group: NDArray | None = None, *, blocks: int = BL
     [0, 1, 1, 1]
     """
     if group is not None:
-        time = _earliest(time, np.unique(group, return_inverse=True)[1])
+        # the earliest of each group
+        group = np.unique(group, return_inverse=True)[1]
+        order = np.lexsort((time, group))
+        time = time[order][np.unique(group[order], return_index=True)[1]][group]
     times, number, rows = np.unique(time, return_inverse=True, return_counts=True)
     until = np.cumsum(rows)
     wanted = len(time) * np.arange(1, blocks) / blocks
     # the time whose end lies nearest to where a block should end
     ends = np.unique([int(np.argmin(np.abs(until - place))) for place in wanted])
     return np.searchsorted(ends[ends < len(times) - 1], number, side="left").astype(np.int64)
-
-
-def _earliest(time: NDArray, group: NDArray[np.integer]) -> NDArray:
-    """Return the earliest time of each row's group."""
-    order = np.lexsort((time, group))
-    _, first = np.unique(group[order], return_index=True)
-    return time[order][first][group]

@@ -93,18 +93,29 @@ def number(kind: type, low: float, *, below: float | None = None, most: int | No
     words = f"a {'whole ' if kind is int else ''}number of at least {low}"
     words += (f" and below {below}" if below else "") + (f" and at most {most}" if most else "")
 
+    def fits(value: float) -> bool:
+        return value >= low and (below is None or value < below) and (most is None or value <= most)
+
     def parse(text: object) -> float:
-        try:
-            value = kind(text)
-        except ValueError:
-            value = None
-        inside = value is not None and value >= low and (below is None or value < below)
-        if not inside or (most is not None and value > most):
-            given = str(text)
-            raise ValueError(f"must be {words}; got {given if len(given) <= 40 else given[:37] + '...'!r}")
-        return value
+        return _parsed(text, kind, fits, words)
 
     return parse
+
+
+def _parsed(text: object, parse: Callable[[Any], Any], fits: Callable[[Any], bool], words: str) -> Any:
+    """Parse a value, and say what was given where it cannot be parsed or does not fit."""
+    try:
+        value = parse(text)
+    except ValueError:
+        value = None
+    if value is None or not fits(value):
+        given = str(text)
+        raise ValueError(f"must be {words}; got {given if len(given) <= 40 else given[:37] + '...'!r}")
+    return value
+
+
+def _floats(text: object) -> tuple[float, ...]:
+    return tuple(float(part) for part in str(text).split(","))
 
 
 def numbers(text: object) -> tuple[float, ...]:
@@ -113,21 +124,12 @@ def numbers(text: object) -> tuple[float, ...]:
     >>> numbers("0.2, 1e-3")
     (0.2, 0.001)
     """
-    try:
-        return tuple(float(part) for part in str(text).split(","))
-    except ValueError:
-        raise ValueError(f"must be numbers separated by commas, e.g. 0.2,0.6; got {str(text)!r}") from None
+    return _parsed(text, _floats, bool, "numbers separated by commas, e.g. 0.2,0.6")
 
 
 def between(text: object) -> float:
     """Parse a number above 0 and below 1."""
-    try:
-        value = float(str(text))
-    except ValueError:
-        value = 0.0
-    if not 0 < value < 1:
-        raise ValueError(f"must be a number above 0 and below 1, such as 0.8; got {str(text)!r}")
-    return value
+    return _parsed(str(text), float, lambda one: 0 < one < 1, "a number above 0 and below 1, such as 0.8")
 
 
 def costs(text: object) -> tuple[float, ...]:
@@ -136,13 +138,10 @@ def costs(text: object) -> tuple[float, ...]:
     >>> costs("9,1")
     (9.0, 1.0)
     """
-    try:
-        found = tuple(float(part) for part in str(text).split(","))
-    except ValueError:
-        found = ()
-    if len(found) != 2 or not all(0 < one < float("inf") for one in found):
-        raise ValueError(
-            "must be two positive numbers, the cost of a miss (false negative) and that of a needless action (false "
-            f"positive), such as 9,1; got {str(text)!r}"
-        )
-    return found
+    words = "two positive numbers, the cost of a miss (false negative) and that of a needless action (false positive)"
+    return _parsed(
+        text,
+        _floats,
+        lambda found: len(found) == 2 and all(0 < one < float("inf") for one in found),
+        f"{words}, such as 9,1",
+    )

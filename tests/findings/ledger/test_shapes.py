@@ -1,13 +1,16 @@
-"""Groups of every shape are found by what they are: cycles, ordered levels, trends."""
+"""Groups of every shape are found by what they are, told once each, and their ends are round."""
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.special import expit
 from scipy.stats import binomtest
 
 from miscal.calibration.labelled_rows import LabelledRows
+from miscal.findings.conditions.column_kinds import Trend
 from miscal.findings.conditions.condition import Frame
-from miscal.findings.ledger.bins import order_levels, stretches
+from miscal.findings.ledger.bins import bins_of, order_levels, round_quantile, stretches
 from miscal.findings.ledger.groups import INTERVAL, named_groups
 from miscal.findings.ledger.ledger import find
 from miscal.findings.ledger.sizes import sum_p_value
@@ -15,10 +18,13 @@ from miscal.findings.ledger.sizes import sum_p_value
 N = 6_000
 
 
-def told(columns, shift, seed=0):
-    y = (np.random.default_rng((seed, 7)).random(N) < expit(shift)).astype(float)
-    half = np.full(N, 0.5)
-    return find(LabelledRows(y, half, half, hidden=y * 0, row=np.arange(N)), named_groups(columns), seed=seed).findings
+def told(columns, shift, seed=0, text=None):
+    """Findings of rows whose chance of being right is shifted in log-odds from one half."""
+    n = len(shift)
+    y = (np.random.default_rng((seed, 7)).random(n) < expit(shift)).astype(float)
+    half = np.full(n, 0.5)
+    rows = LabelledRows(y, half, half, hidden=y * 0, row=np.arange(n))
+    return find(rows, named_groups(columns, text), seed=seed).findings
 
 
 def kinds(rng):
@@ -120,3 +126,73 @@ def test_no_group_has_more_than_about_half_of_the_rows_and_the_others_stand_for_
     assert one.n == rare.sum()
     assert one.sign == "over"
     assert one.together_with is None
+
+
+def test_a_value_is_told_before_a_term_that_nearly_all_its_rows_have():
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        kind = rng.choice(["law", "art", "sums", "war"], 4_000, p=[0.3, 0.05, 0.3, 0.35])
+        # the term tells a little more than the value that most of its texts have
+        wrong = (kind == "law") | (kind == "art")
+        text = ["court case" if bad else "some case" for bad in wrong]
+        found = told({"kind": kind.astype(object)}, np.where(wrong, -1.0, 0.5), seed, text)
+        assert [one.description for one in found[:2]] == ["kind = law", "kind = art"]
+
+
+def test_a_term_that_a_value_does_not_account_for_is_told():
+    rng = np.random.default_rng(0)
+    kind = rng.choice(["law", "art"], 4_000)
+    court = (kind == "law") & (rng.random(4_000) < 0.3)
+    text = ["court case" if one else "some case" for one in court]
+    found = told({"kind": kind.astype(object)}, np.where(court, -1.5, 0.5), text=text)
+    assert '"court" in the text' in found[0].description
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 2**20))
+def test_intervals_of_one_column_share_no_rows_and_no_row_is_shown_twice(seed):
+    rng = np.random.default_rng(seed)
+    size = rng.normal(size=1_500)
+    found = told({"size": size}, 1.2 * np.sin(rng.uniform(1, 4) * size + rng.uniform(0, 6)), seed)
+    frame = Frame(1_500, {"size": size})
+    # a trend is told beside the intervals that it does not account for
+    inside = [one.condition.rows(frame) for one in found if not isinstance(one.condition, Trend)]
+    assert not any((a & b).any() for k, a in enumerate(inside) for b in inside[:k])
+    shown = [row for one in found for row in one.rows]
+    assert len(shown) == len(set(shown))
+
+
+MOVED = 0.0075
+
+
+@given(st.integers(0, 2**20), st.floats(0.02, 0.98), st.sampled_from([1e-6, 1e-2, 1.0, 1e5]))
+def test_a_rounded_quantile_moves_few_rows_and_has_few_digits(seed, place, scale):
+    order = np.sort(np.random.default_rng(seed).normal(size=500)) * scale
+    found = round_quantile(order, place)
+    below = np.mean(order < found)
+    assert place - MOVED - 1 / 500 <= below <= place + MOVED + 1 / 500
+    digits = f"{found:.6g}".lstrip("-").split("e")[0].replace(".", "").strip("0")
+    assert len(digits) <= 3
+
+
+@given(st.integers(0, 2**20), st.integers(2, 40))
+def test_bins_of_whole_numbers_end_at_whole_numbers_and_hold_about_as_many_rows(seed, count):
+    values = np.random.default_rng(seed).integers(0, 300, 2_000).astype(float)
+    bins = bins_of("n", values, count, date=False)
+    assert bins.whole
+    assert (bins.inner == np.floor(bins.inner)).all()
+    assert (np.diff(bins.inner) > 0).all()
+    assert np.bincount(bins.codes).max() <= 2_000 * (1 / count + 2 * MOVED) + 30
+
+
+def test_dates_are_cut_at_firsts_of_months_where_these_are_near():
+    days = np.arange(0, 730 * 86_400, 3_600.0) + np.datetime64("2021-01-01", "s").astype(float)
+    bins = bins_of("day", days, 24, date=True)
+    told = [bins.condition(i, i).words for i in range(1, 23)]
+    assert sum(" in " in one for one in told) >= 15
+    assert bins.condition(0, 11).words == "day before January 2022 (past)"
+
+
+@pytest.mark.parametrize("values", [[0.0, 1.0], [5.0, 5.0, 7.0]])
+def test_two_values_make_two_bins(values):
+    assert bins_of("n", np.repeat(values, 20), 40, date=False).count == 2

@@ -27,7 +27,7 @@ _CLOCK = (_DAY, 3_600, 600, 60)
 """Seconds of a day, an hour, ten minutes and a minute."""
 
 
-Stretches = tuple[list[Condition], CodedColumns]
+Stretches = tuple[Sequence[Condition], CodedColumns]
 """Conditions and their rows, as columns."""
 _SECONDS = {"hour": 86_400, "weekday": 7 * 86_400, "month": 366 * 86_400}
 """How long a date's part takes to come round again."""

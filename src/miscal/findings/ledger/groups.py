@@ -200,10 +200,11 @@ class FoundGroups:
         new = [k for k in np.flatnonzero(~large) if self._is_new(conditions[k], kind, sizes[k], keys[k])]
         self._hold(replace(own, matrix=own.matrix[:, new]))
         # it and the other rows are one question: the fewer are the exception
-        for k in np.flatnonzero(large & others):
-            rest, key = self.every - sizes[k], self.random.sum() - keys[k]
-            if self._is_new(NoneOf((conditions[k],)), kind, rest, key):
-                self._hold(replace(own, matrix=csc_array(1 - own.matrix[:, [k]].toarray())))
+        rest, keys = self.every - sizes, self.random.sum() - keys
+        large = [
+            k for k in np.flatnonzero(large & others) if self._is_new(NoneOf((conditions[k],)), kind, rest[k], keys[k])
+        ]
+        self._hold(replace(own, matrix=csc_array(1 - own.matrix[:, large].toarray())))
 
     def _hold(self, own: CodedColumns) -> None:
         if len(own):
