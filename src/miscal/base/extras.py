@@ -75,9 +75,10 @@ def import_lightly() -> None:
     them.
     """
     if {"pandas", "scipy", "sklearn", "lightgbm"}.isdisjoint(sys.modules):
+        doc: Any
         # a part of SciPy that is not public, and may go
         try:
-            doc: Any = import_module("scipy._lib._docscrape").FunctionDoc
+            doc = import_module("scipy._lib._docscrape").FunctionDoc
             sections = doc.sections
         except (ImportError, AttributeError):
             doc, sections = type("NoDoc", (), {}), {}
