@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from miscal.data.splits import copies
 from miscal.data.triples import Triples
+from miscal.discovery.estimating import prepare
 
 N = 120
 
@@ -44,3 +45,12 @@ def test_rows_that_differ_in_a_text_or_in_metadata_are_no_copies(column):
     assert copies(some) is not None
     parts = {"confidence": some.confidence, "correct": some.correct}
     assert copies(Triples.of(some.X, **parts, **beside)) is None
+
+
+def test_copies_count_as_one_unless_groups_are_named():
+    twice = rows(**NUMBERED).take(np.tile(np.arange(N), 2))
+    grouped, order, _ = prepare(twice, "all", 0)
+    group = grouped.group[np.argsort(order)]
+    assert (group[:N] == group[N:]).all()
+    assert len(set(grouped.group.tolist())) == N
+    assert prepare(rows(**NUMBERED), "all", 0)[0].group is None

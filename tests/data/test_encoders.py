@@ -144,6 +144,29 @@ def test_a_text_is_encoded_the_same_whatever_is_beside_it():
         np.testing.assert_allclose(encoder.transform([TEXTS[i]])[0], whole[i], atol=1e-6)
 
 
+def test_the_seed_fixes_the_encoder():
+    a, b = (TextTfidfSvd(seed=3).fit(TEXTS).transform(TEXTS) for _ in range(2))
+    np.testing.assert_array_equal(a, b)
+
+
+def test_unknown_words_give_zero_and_case_does_not_matter():
+    encoder = TextTfidfSvd().fit(TEXTS)
+    assert not encoder.transform(["xyzzy", ""]).any()
+    np.testing.assert_array_equal(*encoder.transform([TEXTS[0], TEXTS[0].upper()]))
+
+
+@pytest.mark.parametrize("texts", [[""] * 5, ["..."] * 5])
+def test_texts_without_words_are_refused(texts):
+    with pytest.raises(InputError, match="'q' has no words"):
+        TextTfidfSvd("q").fit(texts)
+
+
+def test_identical_texts_are_one_dimension():
+    X = TextTfidfSvd().fit(["one two"] * 50).transform(["one two"] * 50)
+    assert X.shape == (50, 1)
+    assert np.ptp(X) == 0
+
+
 @settings(max_examples=30)
 @given(st.lists(st.text(), min_size=1, max_size=20))
 def test_any_texts_give_finite_numbers_or_a_reason(texts):
@@ -154,6 +177,14 @@ def test_any_texts_give_finite_numbers_or_a_reason(texts):
     X = TextTfidfSvd().fit(texts).transform(texts)
     assert np.isfinite(X).all()
     assert 1 <= X.shape[1] <= 256
+
+
+def test_the_registry_knows_every_kind_and_refuses_others():
+    assert {e.kind for e in ENCODERS} == {
+        "embeddings", "features", "combined", "text-tfidf", "text-sentence-transformer",
+    }  # fmt: skip
+    with pytest.raises(ValueError, match="must be one of Encoder, Embeddings, FeatureColumns"):
+        built(Encoder, {"class": "Pickle"}, {})
 
 
 class TextLength(Encoder):

@@ -8,6 +8,13 @@ LARGEST = 700_000
 """Bytes that the file may have."""
 
 
+def test_the_file_is_small_and_says_what_it_is():
+    assert flights.path().stat().st_size < LARGEST
+    about = pl.read_parquet_metadata(flights.path())
+    assert "CC0" in about["source"]
+    assert "January to March" in about["model"]
+
+
 def test_flights_come_in_the_order_of_time_with_a_risk_and_an_event():
     table = pl.read_parquet(flights.path())
     assert len(table) == 10_000

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from miscal.base.folders import built, state_of
-from miscal.data.judged import JudgeScale
+from miscal.data.judged import MOST_LEVELS, JudgeScale
 
 
 @given(
@@ -41,6 +41,15 @@ def test_a_repeated_row_equals_weight_two():
     by_weight = JudgeScale.fit(score, approved, weight.astype(float))
     # the added answers of each score are worth a row of mean weight, so that they differ a little
     assert np.allclose(by_weight.approval, JudgeScale.fit(score[twice], approved[twice]).approval, atol=0.01)
+
+
+def test_scales_of_many_scores_are_mapped_by_a_curve():
+    rng = np.random.default_rng(2)
+    score = rng.uniform(0, 100, 4000)
+    chance = 1 / (1 + np.exp(-(score - 50) / 15))
+    scale = JudgeScale.fit(score, (rng.random(4000) < chance).astype(float))
+    assert len(scale.scores) > MOST_LEVELS
+    assert np.abs(scale.probability(score) - chance).max() < 0.05
 
 
 @pytest.mark.parametrize("broken", [{"scores": [2.0, 1.0]}, {"approval": [0.9, 0.1]}, {"approval": [0.1, 1.5]}])

@@ -288,6 +288,14 @@ def test_an_identity_and_what_goes_with_it_are_no_leaks_but_may_be_counted_by(al
     assert "item_id" in read_triples(data, allow_leak="item_id").encoder.columns
 
 
+def test_few_units_of_one_outcome_each_are_said():
+    data = items().drop("item_id").with_columns(subject=pl.col("correct") * 3 + pl.col("try") % 3)
+    t, found = leaking(data)
+    assert not found
+    assert "subject" not in t.encoder.columns
+    assert any("'subject'" in note and "same outcome" in note for note in t.notes)
+
+
 def test_columns_that_tell_the_outcome_only_together_are_used_and_noted():
     honest, _ = known_later()
     rng, y = np.random.default_rng(1), honest["correct"]
@@ -349,6 +357,14 @@ def test_what_is_left_out_plays_no_part_and_raises_no_alarm():
         read_triples(data, leave_out="same", features="same,hour")
     with pytest.raises(MissingColumn, match=r"leave_out: the pattern 'x_\*' matches no column"):
         read_triples(data, leave_out="x_*")
+
+
+def test_answers_that_are_now_and_then_unlike_a_key_are_no_leak():
+    data = keyed()
+    noise = RNG.random(N) < 0.2
+    data = data.with_columns(key=pl.when(pl.Series(noise)).then(pl.lit("A")).otherwise(pl.col("key")))
+    search = LeakSearch(data, ["said", "key"], data["correct"].to_numpy(), data["confidence"].to_numpy(), 0)
+    assert search.equal_pairs(["said", "key"]) == {}
 
 
 @pytest.mark.slow
@@ -429,6 +445,12 @@ def test_dates_with_points_are_days_months_and_years(hour, form):
     # one that no calendar has leaves all of them text
     odd = read_triples(table(day=["31.02.2023", *written[1:]], age=range(N)))
     assert {one["name"]: one["read_as"] for one in odd.source["read_columns"]}["day"] == "category"
+
+
+def test_truth_values_are_told_as_such():
+    t = read_triples(table(flag=[None if i % 7 == 0 else i % 2 == 0 for i in range(N)]))
+    (one,) = t.source["read_columns"]
+    assert (one["read_as"], one["levels"], one["missing"]) == ("boolean", 2, 35)
 
 
 def test_categories_that_their_type_orders_lie_by_rank_and_are_told_by_name():

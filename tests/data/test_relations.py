@@ -63,10 +63,23 @@ def test_files_of_other_columns_are_refused_with_file_and_column(tmp_path, endin
         open_relation(tmp_path)
 
 
+def test_a_csv_without_a_header_is_none_of_a_folder(tmp_path):
+    put(tmp_path, "a.csv", FIRST)
+    SECOND.write_csv(tmp_path / "b.csv", include_header=False)
+    with pytest.raises(FileError, match=r"b\.csv has no column"):
+        open_relation(tmp_path)
+
+
 def test_each_csv_is_read_as_it_is_written(tmp_path):
     put(tmp_path, "a.csv", FIRST)
     SECOND.write_csv(tmp_path / "b.csv", separator=";", quote_style="always", line_terminator="\r\n")
     same(tmp_path)
+
+
+def test_a_name_with_a_number_is_a_name(tmp_path):
+    rows = ROWS.rename({"late": "region_1", "day": 'a "b"'})
+    put(tmp_path, "a.csv", rows)
+    same(tmp_path, rows)
 
 
 # --- types ----------------------------------------------------------------------------------------------------------

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from miscal.base.errors import InputError
-from miscal.data.splits import check_trainable, permuted_split, split_rows, straddling
-from miscal.data.triples import Triples
+from miscal.data.splits import check_trainable, input_ids, permuted_split, split_rows, straddling
+from miscal.data.triples import Triples, check_group, check_split
 
 
 def triples(X, **more):
@@ -61,6 +61,13 @@ def test_single_rows_split_into_exact_shares(n):
     assert sum(counts.values()) == n
 
 
+def test_the_seed_fixes_the_split_and_another_changes_it():
+    t = triples(np.arange(500))
+    a, b, c = (split_rows(t, seed=s)[0] for s in (1, 1, 2))
+    np.testing.assert_array_equal(a, b)
+    assert (a != c).any()
+
+
 def test_every_row_is_as_likely_to_be_tested_as_any_other():
     t = triples(np.arange(50))
     tested = np.mean([split_rows(t, seed=s)[0] == "test" for s in range(600)], axis=0)
@@ -105,6 +112,14 @@ def test_all_inputs_identical_still_splits_eighty_ten_ten():
     assert len(warnings) == 1
 
 
+def test_small_duplicates_are_counted():
+    x = np.arange(1000)
+    x[1] = x[0]
+    split, warnings = split_rows(triples(x), seed=0)
+    assert split[0] == split[1]
+    assert warnings == ("2 rows have the same input as another row; rows with equal inputs are kept in one split",)
+
+
 def test_three_groups_give_three_splits():
     split, warnings = split_rows(triples(np.arange(300), group=np.arange(300) // 100), seed=0)
     assert set(split) == {"train", "val", "test"}
@@ -123,6 +138,41 @@ def test_inputs_made_from_text_are_compared_by_text():
     split, warnings = split_rows(t, seed=0)
     assert all(split[i] == split[i + 1] for i in range(0, 300, 2))
     assert warnings[0].startswith("300 rows have the same input")
+
+
+def test_equality_of_inputs_is_by_value_of_each_number():
+    assert input_ids(np.array([[0.0], [-0.0], [1e-30]])).tolist() == [0, 0, 1]
+    assert input_ids(["a", "A", "a"]).tolist() == [0, 1, 0]
+
+
+def test_a_users_split_is_kept_and_straddling_inputs_are_counted():
+    x = np.array([0, 0, 1, 1, 2])
+    t = triples(x, split=["train", "test", "val", "validation", "dev"])
+    assert t.split.tolist() == ["train", "test", "val", "val", "val"]
+    (warning,) = straddling(t)
+    assert "1 inputs (2 rows)" in warning
+    assert straddling(triples(x)) == ()
+
+
+@pytest.mark.parametrize("values", [["train", "Test"], ["train", None], ["train", float("nan")], [0, 1], ["eval", "x"]])
+def test_other_split_names_are_refused_with_what_was_given(values):
+    with pytest.raises(InputError, match=r"train, val \(validation, valid, dev\) or test; it holds .*row") as error:
+        check_split(values)
+    assert repr(values[1])[:4] in str(error.value)
+
+
+def test_a_missing_group_is_refused():
+    for missing in (None, float("nan")):
+        with pytest.raises(InputError, match=r"group: 1 of 3 .*row 1"):
+            check_group(np.array(["a", missing, "b"], dtype=object))
+
+
+def test_too_few_rows_are_refused_with_the_minimum():
+    for n in (2, 5, 19, 50, 99):
+        with pytest.raises(InputError, match=rf"too few rows: got {n}; at least 100"):
+            check_trainable(np.arange(n) % 2.0, np.array(["train"] * n))
+    with pytest.raises(InputError, match="120 train, 0 val, 0 test"):
+        check_trainable(np.arange(120) % 2.0, np.array(["train"] * 120))
 
 
 def test_one_class_is_refused():
@@ -157,3 +207,18 @@ def test_equal_inputs_straddle_a_permuted_split_and_are_counted():
     assert apart.sum() > 100
     (warning,) = straddling(triples(x, split=split))
     assert warning.startswith(f"{apart.sum()} inputs ({2 * apart.sum()} rows) occur in more than one split")
+
+
+def test_too_few_rows_are_not_permuted():
+    with pytest.raises(InputError, match="got 99; at least 100"):
+        permuted_split(99, 0)
+
+
+def test_rows_taken_are_of_the_same_kind():
+    t = Triples.of([[0.0], [1.0]], confidence=[0.5, 0.9], correct=[1, 0], kind="event")
+    assert t.take([1]).kind == "event"
+
+
+def test_only_kinds_that_there_are():
+    with pytest.raises(InputError, match=r"kind must be one of 'answer', 'event', 'judge'; got 'risk'"):
+        Triples.of([[0.0]], confidence=[0.5], correct=[1], kind="risk")

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from miscal.base.errors import InputError
 from miscal.data import writing as tables
 
 STARTS = "=+-@\t\r\n\0\uff1d\uff0b\uff0d\uff20"
@@ -38,3 +39,14 @@ def test_numbers_and_names(tmp_path):
     tables.write_table(pl.DataFrame({"=cmd()": ["=1"], "x": [-1.0]}), tmp_path / "a.csv")
     with open(tmp_path / "a.csv", newline="") as stream:
         assert list(csv.reader(stream)) == [["'=cmd()", "x"], ["'=1", "-1.0"]]
+
+
+def test_other_endings_are_refused_with_the_allowed_ones(tmp_path):
+    with pytest.raises(InputError, match=r"\.parquet, \.csv or \.jsonl"):
+        tables.write_table(pl.DataFrame({"a": [1]}), tmp_path / "a.xlsx")
+    assert not list(tmp_path.iterdir())
+
+
+def test_several_text_columns_stay_apart():
+    table = pl.DataFrame({"a": ["=1", "b"], "b": ["c", None], "x": [1, 2]})
+    assert tables.defused(table).rows() == [("'=1", "c", 1), ("b", None, 2)]

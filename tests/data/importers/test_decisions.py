@@ -206,3 +206,18 @@ def test_repeats_and_questions_of_an_item_are_one_unit(tmp_path):
     bare = [{name: value for name, value in one.items() if name != "id"} for one in many(120, 5)]
     again = read_log("decisions", lines(tmp_path / "bare.jsonl", bare)).table
     assert (len(again), again["id"].n_unique()) == (1800, 120)
+
+
+def test_a_log_without_states_has_no_column_of_texts(tmp_path):
+    rows = [{name: value for name, value in one.items() if name != "state"} for one in records("rows")]
+    found = read_log("decisions", lines(tmp_path / "log.jsonl", rows)).table
+    assert "text" not in found.columns
+    assert values(found) == values(read_log("decisions", FILES["rows"]).table)
+
+
+def test_a_decision_against_the_odds_is_kept_with_a_note(tmp_path):
+    calls = records("calls")
+    calls[0]["response"]["answers"]["city"]["choice"] = "Rome"
+    found = read_log("decisions", lines(tmp_path / "log.jsonl", calls))
+    assert values(found.table)[1] == (0.2, 0)
+    assert any("in 1 rows the decision is not the likeliest" in note for note in found.notes)

@@ -233,6 +233,22 @@ def test_a_sample_that_occurs_twice_is_counted_once(tmp_path, kind):
     assert any("2 rows left out: their id occurred before" in note for note in twice.notes)
 
 
+@pytest.mark.parametrize(
+    ("top", "words"),
+    [
+        (None, "no top_logprobs"),
+        ([{"token": " B", "logprob": -1.0}, {"logprob": -1.0}], "no top_logprobs"),
+        ([{"token": " B", "logprob": 0.0}, {"token": " A", "logprob": -0.1}], "more than 1"),
+    ],
+)
+def test_letters_whose_probabilities_are_damaged_are_left_out(tmp_path, top, words):
+    one, other = (inspected(k, answered("B", (0.2, 0.7)), answer="B") for k in "qr")
+    one["output"]["choices"][0]["logprobs"]["content"][-1]["top_logprobs"] = top
+    found = read_log("inspect", log_json(tmp_path / "x.json", [one, other]))
+    assert found.table["id"].to_list() == ["r/epoch 1"]
+    assert any(words in note and "1 rows left out" in note for note in found.notes)
+
+
 def test_the_index_that_pandas_writes_is_no_row_or_column(tmp_path):
     place = tmp_path / "annotations.csv"
     content = (HERE / "phoenix" / "annotations.csv").read_text().splitlines()

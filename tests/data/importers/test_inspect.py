@@ -1,6 +1,7 @@
 """Logs of Inspect: packed and plain, shuffled and not, and what must be refused."""
 
 import json
+import zipfile
 
 import numpy as np
 import pytest
@@ -134,6 +135,14 @@ def test_samples_left_out_are_counted(tmp_path, one, reason):
     assert "q/epoch 1" in told
 
 
+def test_logs_without_probabilities(tmp_path):
+    bare = inspected("q", None, answer="B")
+    chosen_only = inspected("q", [token(" B", 0.9, [(" B", 0.9)])], answer="B")
+    for one in (bare, chosen_only):
+        with pytest.raises(InputError, match=r"(?s)no probabilities.*top_logprobs"):
+            imported(log_json(tmp_path / "x.json", [one]))
+
+
 def test_epochs_have_ids_of_their_own(tmp_path):
     samples = [inspected(7, answered("B", PROBS), answer="B", epoch=epoch) for epoch in (1, 2)]
     found = imported(log_eval(tmp_path / "x.eval", samples))
@@ -203,6 +212,16 @@ def test_no_zstandard(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "zstandard", None)
     with pytest.raises(InputError, match=r"miscal\[logs\]"):
         imported(log_eval(tmp_path / "x.eval", [ONE]))
+
+
+def test_files_that_are_no_logs(tmp_path):
+    (tmp_path / "x.json").write_text("{}")
+    with pytest.raises(InputError, match="not a log of Inspect"):
+        imported(tmp_path / "x.json")
+    with zipfile.ZipFile(tmp_path / "x.eval", "w") as out:
+        out.writestr("a.txt", "a")
+    with pytest.raises(InputError, match=r"header\.json"):
+        imported(tmp_path / "x.eval")
 
 
 def test_messages_as_input(tmp_path):

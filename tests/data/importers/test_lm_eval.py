@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+from miscal.base.errors import FileError, InputError
 from miscal.data.importers.imported import read_log
 
 from .written import generated, lines, sample
@@ -123,6 +124,21 @@ def test_line_separators_inside_texts(tmp_path):
     assert read_log("lm-eval", path).table["text"].to_list() == ["one\u2028two\x85three \ufffd"]
 
 
+@pytest.mark.parametrize(
+    ("record", "words"),
+    [
+        (generated(0), ["generate_until", "multiple_choice", "miscal score"]),
+        (sample(0, [-1.0]), ["one continuation"]),
+        (sample(0, [-1.0, -2], filtered_resps=["-12.5"]), ["rolling"]),
+        ({"question": "?"}, ["doc_id", "--log_samples"]),
+    ],
+)
+def test_no_probabilities(tmp_path, record, words):
+    with pytest.raises(InputError) as caught:
+        read_log("lm-eval", lines(tmp_path / "x.jsonl", [record]))
+    assert all(word in str(caught.value) for word in words)
+
+
 def test_folder_takes_the_latest_of_each_task_and_skips_generated(tmp_path):
     place = tmp_path / "out" / "org__model"
     lines(place / "samples_a_2024-01-01T00-00-00.1.jsonl", [sample(0, VALUES[0])])
@@ -137,3 +153,11 @@ def test_folder_takes_the_latest_of_each_task_and_skips_generated(tmp_path):
     assert found.table["confidence"][0] == pytest.approx(softmax(VALUES[1])[0])
     assert found.table["id"].n_unique() == 2
     assert any("skipped" in note and "samples_c" in note for note in found.notes)
+
+
+def test_folder_without_any(tmp_path):
+    with pytest.raises(FileError, match=r"samples_\*\.jsonl"):
+        read_log("lm-eval", tmp_path)
+    lines(tmp_path / "samples_c_2024-01-01T00-00-00.1.jsonl", [generated(0)])
+    with pytest.raises(InputError, match="generate_until"):
+        read_log("lm-eval", tmp_path)

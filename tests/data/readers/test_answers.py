@@ -24,6 +24,10 @@ def test_whose_answer_it_is_follows_from_what_else_there_is(names, given, right,
     assert (found.given, found.right, found.unknown) == (given, right, unknown)
 
 
+def test_a_column_with_another_part_is_no_answer():
+    assert answer_columns(["prediction", "target"], ["prediction"]).given is None
+
+
 def test_answers_are_told_by_their_choices():
     table = pl.DataFrame(
         {"predicted": [1, 5, None], "gold": ["B", "other", ""], "choices": [["yes", "no"], ["a", "b"], ["c", "d"]]}
@@ -31,6 +35,11 @@ def test_answers_are_told_by_their_choices():
     found = answers_of(table, answer_columns(table.columns))
     assert found["model's answer"].tolist() == ["no", "5", None]
     assert found["right answer"].tolist() == ["B: no", "other", None]
+
+
+def test_flags_are_no_answers():
+    table = pl.DataFrame({"target": [0, 1, 1]})
+    assert answers_of(table, answer_columns(table.columns)) == {}
 
 
 def test_triples_keep_the_answers_of_their_rows():

@@ -3,14 +3,17 @@
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
+from miscal.base.arrays import nearest
 from miscal.base.checks import check_features
 from miscal.base.errors import FileError, InputError
 from miscal.data.columns import split_names
 from miscal.data.readers.names import match
 from miscal.data.readers.opening import open_source
 from miscal.data.readers.read import read_triples
+from miscal.data.readers.source import existing
 
 N = 200
 
@@ -64,6 +67,12 @@ def test_names_are_written_as_in_csv(given, names):
     assert split_names(given) == names
 
 
+@pytest.mark.parametrize("given", ['"a, b', 'x,"a" b', '"'])
+def test_a_quotation_mark_that_is_not_closed_is_refused(given):
+    with pytest.raises(InputError, match=r"names: .* not closed"):
+        split_names(given)
+
+
 def test_patterns_pass_over_the_row_index_that_pandas_writes(tmp_path):
     columns = ["", "Unnamed: 0", "__index_level_0__", "x", "Unnamed"]
     assert match("*", columns, {}) == ("x", "Unnamed")
@@ -78,6 +87,22 @@ def test_outcome_and_confidence_play_no_second_part(role, column, what):
     asked = {"features": "x"} if role not in ("features", "text") else {}
     with pytest.raises(InputError, match=f"{role}: {column!r} is {what}, which can play no other part"):
         read_triples(table(), **asked, **{role: column})
+
+
+@pytest.mark.parametrize(
+    ("there", "asked", "said"),
+    [
+        ("uni.csv", "new.csv", "does not exist$"),
+        ("nan.csv", "run.csv", "does not exist$"),
+        ("answers.csv", "anwsers.csv", "did you mean answers.csv"),
+        ("answers.parquet", "answers.csv", "did you mean answers.parquet"),
+    ],
+)
+def test_only_a_near_file_is_suggested(there, asked, said, tmp_path):
+    (tmp_path / there).write_text("x")
+    with pytest.raises(FileError, match=said):
+        existing(tmp_path / asked)
+    assert nearest("Confidense", ["id", "confidence"]) == "confidence"
 
 
 LEVELS = pd.MultiIndex.from_tuples([("a", "b"), ("a", "c")])
@@ -98,6 +123,11 @@ def test_frames_with_names_that_name_nothing_are_refused(columns, said, use):
         use(pd.DataFrame(np.zeros((3, 2)), columns=columns))
 
 
+def test_repeated_names_of_arrow_are_refused():
+    with pytest.raises(InputError, match="distinct"):
+        open_source(pa.table([[1.0], [2.0]], names=["a", "a"]))
+
+
 def test_integer_names_name_columns_not_rows():
     X = np.random.default_rng(0).normal(size=(30, 3))
     frame = pd.DataFrame(X)
@@ -112,3 +142,17 @@ def test_a_npy_header_with_a_truth_value_for_a_size_is_damage(tmp_path):
     (tmp_path / "x.npy").write_bytes(content.replace(b"(200, 1000)", b"(200, True)"))
     with pytest.raises(FileError, match=r"x\.npy cannot be read as a \.npy file: its header claims the shape"):
         read_triples(table(), embeddings=tmp_path / "x.npy")
+
+
+@pytest.mark.parametrize(("options", "said"), [
+    ({}, "the columns 'kind', 'place' were not looked at: --metadata auto"),
+    ({"metadata": "kind"}, None),
+    ({"names_only": "kind"}, "the column 'place' was not looked at: --metadata auto"),
+    ({"metadata": "auto"}, None),
+])  # fmt: skip
+def test_columns_that_play_no_part_beside_embeddings_are_named(options, said):
+    rng = np.random.default_rng(0)
+    kinds = {"kind": np.resize(["a", "b"], 100), "place": np.resize(["u", "v", "w"], 100)}
+    table = {"confidence": rng.uniform(size=100), "correct": np.resize([0, 1, 1], 100), **kinds}
+    notes = read_triples(table, embeddings=rng.normal(size=(100, 4)), **options).notes
+    assert [note.split(" looks")[0] for note in notes if "not looked at" in note] == ([said] if said else [])

@@ -8,6 +8,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from miscal.base.errors import CorruptFile, FileError, InputError
+from miscal.data.readers.opening import open_source
 from miscal.data.readers.read import read_triples
 
 from .formats import N, frame, write_csv, write_jsonl, write_parquet
@@ -120,11 +121,40 @@ def test_bad_json_lines_are_named(case, tmp_path):
         read_triples(path, embeddings=np.zeros((2, 1)))
 
 
+def test_other_odd_json_files(tmp_path):
+    path = tmp_path / "d.json"
+    path.write_text('[{"a": 1}]')
+    with pytest.raises(CorruptFile, match="one JSON array"):
+        open_source(path)
+    path.write_text("\n \n\n")
+    with pytest.raises(CorruptFile, match="only blank lines"):
+        open_source(path)
+
+
 def test_a_lone_surrogate_becomes_the_replacement_character(tmp_path):
     records = frame().to_dicts()
     lines = [json.dumps(record | {"text": "a\ud800b"}) for record in records]
     (tmp_path / "d.jsonl").write_text("\n".join(lines))
     assert read_triples(tmp_path / "d.jsonl", features="x_*").text[0] == "a\ufffdb"
+
+
+def test_csv_headers_that_cannot_be_used(tmp_path):
+    (tmp_path / "d.csv").write_text("a,b,a\n1,2,3\n")
+    with pytest.raises(InputError, match="more than once in the header: 'a'"):
+        open_source(tmp_path / "d.csv")
+    for ending, mark, said in (
+        ("csv", ";", "by semicolons; save it with commas"),
+        ("csv", "|", "by bars; save it with commas"),
+        ("csv", "\t", r"by tabs; .* ends in \.tsv"),
+        ("tsv", ",", r"by commas; .* ends in \.csv"),
+    ):
+        (tmp_path / f"e.{ending}").write_text(f"confidence{mark}correct\n0.5{mark}1\n")
+        with pytest.raises(InputError, match=said):
+            open_source(tmp_path / f"e.{ending}")
+    for header in ("confidence,correct\r0.5,1\r", f"confidence,{'x' * 200_000}\n0.5,1\n"):
+        (tmp_path / "d.csv").write_text(header, newline="")
+        with pytest.raises(CorruptFile, match="the header cannot be read"):
+            open_source(tmp_path / "d.csv")
 
 
 # --- paths --------------------------------------------------------------------------------------------------------

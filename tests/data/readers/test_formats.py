@@ -114,6 +114,14 @@ def test_a_scored_folder_that_changed_is_refused_until_its_files_are_named(tmp_p
     assert named.text[0].startswith(f"row {N - 1}")
 
 
+@pytest.mark.parametrize("content", ["", "[]", '{"files": 3}', "\x00"])
+def test_a_scored_folder_with_a_damaged_manifest_is_refused(content, tmp_path):
+    scored(tmp_path)
+    (tmp_path / "manifest.json").write_text(content)
+    with pytest.raises(CorruptFile, match=r"manifest\.json is damaged"):
+        read_triples(tmp_path)
+
+
 def test_the_same_rows_can_be_read_again_until_the_file_changes(tmp_path):
     np.save(tmp_path / "e.npy", np.random.default_rng(0).normal(size=(N, 3)))
     path = write_csv(frame(), tmp_path)
@@ -158,3 +166,12 @@ def test_a_reader_is_one_module_and_its_line(tmp_path, monkeypatch):
     triples = read_triples(tmp_path / "a.pipes", features="x_*")
     np.testing.assert_array_equal(triples.X, read_triples(frame(), features="x_*").X)
     assert triples.source["reader"] == "pipes"
+
+
+@pytest.mark.parametrize("depth", [17, 900])
+def test_a_column_of_json_nested_too_deep_stops_nothing_that_does_not_use_it(depth, tmp_path):
+    line = '{"f": 0.5, "n": ' + "[" * depth + "]" * depth + "}\n"
+    (tmp_path / "a.jsonl").write_text(line * 3)
+    loaded = opening.open_source(tmp_path / "a.jsonl").load(["f", "n"])
+    assert loaded["f"].to_list() == [0.5] * 3
+    assert loaded["n"].dtype.is_nested()

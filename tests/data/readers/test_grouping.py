@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from miscal.base.errors import InputError
+from miscal.data.readers.candidate_groups import names_identity
 from miscal.data.readers.read import read_triples
 
 N = 400
@@ -49,6 +50,17 @@ def test_what_is_no_period_of_a_date_is_refused(group, message):
         read_triples(table(), group=group)
 
 
+def test_a_column_may_have_a_name_that_looks_like_a_period():
+    named = np.arange(N) // 2
+    assert read_triples(table(**{"seen:day": named}), group="seen:day").group.tolist() == named.tolist()
+
+
+def test_a_row_without_a_date_has_no_group():
+    data = table().with_columns(pl.when(pl.int_range(N) == 7).then(None).otherwise(pl.col("seen")).alias("seen"))
+    with pytest.raises(InputError, match=r"1 of 400 values are missing \(rows 7\)|missing"):
+        read_triples(data, group="seen:day", features="x")
+
+
 def found_in(data, **options):
     """Units of the columns that may be counted by."""
     found = read_triples(data, **options).candidate_groups
@@ -69,6 +81,20 @@ def test_dates_and_columns_that_look_like_identities_may_be_counted_by_and_kinds
     assert set(found_in(pl.concat([data] * 7), features="x")) == {"seen:hour", "seen:day", "customer", "user"}
     assert found_in(data, features="x", group="shift") is None
     assert found_in(data, features="x", group="none") is None
+
+
+@pytest.mark.parametrize(
+    "name", ["customer_id", "userName", "Patients", "question.id", "SessionUUID", "NR", "ID", "userid", "StoreID"]
+)
+def test_identities_are_told_by_their_names(name):
+    assert names_identity(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["age", "identity", "usage", "personal_income", "paid", "n_users", "valid", "family_size"]
+)
+def test_other_names_are_no_identities(name):
+    assert not names_identity(name)
 
 
 @pytest.mark.parametrize("seed", range(5))

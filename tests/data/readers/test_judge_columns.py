@@ -113,3 +113,10 @@ def test_what_cannot_be_used_is_refused_in_one_line(columns, message):
     with pytest.raises(InputError, match=message) as refused:
         _read(_table(**columns), **options)
     assert "\n" not in str(refused.value)
+
+
+def test_a_judge_does_not_mix_with_other_kinds():
+    with pytest.raises(InputError, match="do not mix"):
+        _read(_table(), confidence="judge")
+    with pytest.raises(InputError, match="name a judge, too"):
+        read_triples(_table(), confidence="judge", correct="human", labelling_probability="judge")

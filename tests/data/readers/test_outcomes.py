@@ -40,6 +40,12 @@ def test_the_other_column_is_found_by_its_name_and_told(name):
     assert len(told) == (name != "probability")
 
 
+@pytest.mark.parametrize("name", COLUMN_SYNONYMS["event"])
+def test_so_is_the_column_of_the_event(name):
+    triples = read_triples(table(chance=RISK, **{name: HAPPENED}), probability="chance", features="x")
+    assert triples.source["columns"]["correct"] == name
+
+
 def test_options_of_answers_and_events_do_not_mix():
     data = table(p=RISK, y=HAPPENED, late=HAPPENED)
     for options in ({"confidence": "p", "event": "y"}, {"probability": "p", "correct": "y"}):
@@ -82,6 +88,11 @@ def test_one_value_is_the_event_and_all_others_are_not(values, positive, kind):
 def test_a_label_of_two_values_is_asked_for(values):
     with pytest.raises(InputError, match="say which value is the event"):
         outcomes(pl.Series(values), "event", name="event")
+
+
+@pytest.mark.parametrize(("values", "positive"), [([1, 2], "2"), ([1.0, 2.0], 2), ([False, True], "True")])
+def test_numbers_and_truth_values_may_be_named_as_text(values, positive):
+    assert outcomes(pl.Series(values), "event", positive=positive, name="event")[0].tolist() == [0.0, 1.0]
 
 
 @pytest.mark.parametrize(("kind", "columns"), [("event", ("risk", "event")), ("answer", ("confidence", "correct"))])

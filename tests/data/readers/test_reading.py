@@ -1,5 +1,6 @@
 """Columns are found or refused, conditions keep what they say, and bad values are named, counted and located."""
 
+import re
 from datetime import datetime
 
 import numpy as np
@@ -47,6 +48,20 @@ def test_every_synonym_is_found_and_echoed(role):
         assert any(f"{synonym!r} was taken as {role}" in note for note in t.notes) == (synonym != role)
 
 
+def test_the_exact_name_wins_over_synonyms():
+    data = frame().with_columns(p=pl.lit(0.5), y=pl.lit(1))
+    assert read_triples(data, features="n").source["columns"]["confidence"] == "confidence"
+
+
+def test_several_synonyms_are_refused_and_listed():
+    data = frame().rename({"confidence": "p"}).with_columns(conf=pl.lit(0.5))
+    with pytest.raises(
+        InputError, match=r"several columns could be meant: 'p', 'conf'; name one of them \(confidence='p'\)"
+    ):
+        read_triples(data, features="n")
+    assert read_triples(data, confidence="conf", features="n").confidence.tolist() == [0.5] * N
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -65,6 +80,11 @@ def test_missing_columns_are_named_listed_and_a_near_one_suggested(options, mess
     with pytest.raises(MissingColumn, match=message) as error:
         read_triples(frame(), **({"features": "x"} | options))
     assert "The columns are 'confidence', 'correct', 'x', 'n'" in str(error.value)
+
+
+def test_no_usual_name_at_all():
+    with pytest.raises(MissingColumn, match=r"no column is called correct, .*`correct`"):
+        read_triples(frame().drop("correct"), features="x")
 
 
 @pytest.mark.parametrize(
@@ -165,6 +185,11 @@ def test_conditions_that_mean_nothing_are_refused(where, message):
         read_triples(frame(), where=where, features="x")
 
 
+def test_double_quotes_in_a_condition_are_explained():
+    with pytest.raises(MissingColumn, match="Text values are written in single quotes"):
+        read_triples(frame(kind=["a"] * N), where='kind == "a"', features="x")
+
+
 def test_rows_are_numbered_as_in_the_file_whatever_the_condition():
     with pytest.raises(InputError, match=r"1 of 100 .*row 150\b"):
         read_triples(with_cells("confidence", {150: None}), where="n >= 100", features="x")
@@ -235,6 +260,13 @@ def test_a_missing_text_is_refused_where_it_is_x_and_empty_where_it_is_shown():
     assert len(read_triples(data, text="text", embed_model="tfidf", on_invalid="drop")) == N - 1
 
 
+def test_confidences_out_of_range_are_refused_or_dropped():
+    data = with_cells("confidence", {1: 1.5, 4: -0.2})
+    with pytest.raises(InputError, match=r"confidence: 2 of 200 .*outside \[0, 1\] .rows 1, 4"):
+        read_triples(data, features="x")
+    assert len(read_triples(data, features="x", on_invalid="drop")) == N - 2
+
+
 @pytest.mark.parametrize("on_invalid", ["error", "drop"])
 def test_log_odds_are_refused_as_a_whole(on_invalid):
     f = pl.col("confidence")
@@ -248,6 +280,23 @@ def test_rounding_is_clipped_and_counted():
     assert any(note.startswith("2 confidences were up to 1e-06 outside") for note in t.notes)
 
 
+def test_words_among_numbers_are_named(tmp_path):
+    lines = ["confidence,correct,x", *[f"0.5,{i % 2},{i}" for i in range(N)]]
+    lines[3], lines[9] = "n/a,1,3", "high,0,3"
+    (tmp_path / "d.csv").write_text("\n".join(lines) + "\n")
+    with pytest.raises(InputError, match=r"confidence must be numbers; 2 of 200 .*'n/a', 'high' \(rows 2, 8\)"):
+        read_triples(tmp_path / "d.csv", features="x")
+
+
+def test_dates_with_strokes_are_said_to_be_no_dates():
+    data = frame(day=[f"{1 + i % 12}/{1 + i % 28}/2013" for i in range(N)])
+    said = "'day' holds dates with strokes, .* write them as 2013-12-31"
+    assert sum(bool(re.search(said, note)) for note in read_triples(data).notes) == 1
+    for asked in ({"time": "day"}, {"group": "day:month"}):
+        with pytest.raises(InputError, match="write them as 2013-12-31"):
+            read_triples(data, **asked)
+
+
 def test_one_class_and_too_few_rows_are_refused():
     with pytest.raises(InputError, match="one class only: all 200 rows are 1"):
         read_triples(frame(correct=[1] * N), features="x")
@@ -257,6 +306,18 @@ def test_one_class_and_too_few_rows_are_refused():
         read_triples(frame()[:0], features="x")
     with pytest.raises(InputError, match=r"no valid row is left: 200 of 200"):
         read_triples(frame().with_columns(x=pl.lit(float("inf"))), features="x", on_invalid="drop")
+
+
+def test_an_id_may_be_what_rows_belong_to():
+    data = frame(id=[f"q{i % 50}" for i in range(N)])
+    assert read_triples(data, features="x", group="id").group.tolist() == data["id"].to_list()
+
+
+def test_rows_of_one_id_hang_together_whatever_the_condition_leaves():
+    data = frame(id=[f"q{i % 100}" for i in range(N)], model=["a"] * 100 + ["b"] * 100)
+    repeated = read_triples(data, features="x").candidate_groups
+    assert [(one.name, one.kind) for one in repeated if one.name == "id"] == [("id", "named")]
+    assert "id" not in {one.name for one in read_triples(data, features="x", where="model = 'b'").candidate_groups}
 
 
 def test_a_users_split_is_used_as_it_is_and_straddling_inputs_are_warned_of():
@@ -324,6 +385,13 @@ def test_test_rows_teach_the_encoder_nothing():
     t = read_triples(data, features="text", split="fold")
     assert t.encoder.names == ("text=alpha", "text=beta", "level of text")
     assert (t.X[160:] == [1, 0, -1]).all()
+
+
+def test_without_a_split_all_rows_teach_the_encoder():
+    t = read_triples(frame(text=["alpha", "beta"] * 80 + ["gamma"] * 40), text="text", embed_model="tfidf")
+    assert sorted(t.encoder.terms) == ["alpha", "beta", "gamma"]
+    assert t.source["x"]["kind"] == "text-tfidf"
+    assert "TF-IDF" in t.source["x_source"]
 
 
 def test_a_column_called_text_is_x_when_nothing_else_is_named(monkeypatch):

@@ -107,3 +107,17 @@ def test_a_record_with_another_number_of_fields_is_found_in_blocks_of_any_size(r
 def test_a_blank_line_is_a_record_of_missing_values(text, tmp_path):
     (tmp_path / "a.csv").write_text(text, newline="")
     assert both_ways(tmp_path / "a.csv") == [[("", ""), ("1", "2"), ("", "")]] * 2
+
+
+def test_blank_lines_of_a_single_column_are_missing_values(tmp_path):
+    (tmp_path / "a.csv").write_text("a\n1\n\n3\n\n")
+    source = open_source(tmp_path / "a.csv", whole=False)
+    pieces = pl.concat([source.load(["a"], piece) for piece in source.pieces(2)])
+    assert open_source(tmp_path / "a.csv").load(["a"])["a"].to_list() == [1, None, 3, None]
+    assert pieces["a"].to_list() == ["1", None, "3", None]
+
+
+def test_a_blank_line_is_no_header(tmp_path):
+    (tmp_path / "a.csv").write_text("\na,b\n1,2\n")
+    with pytest.raises(CorruptFile, match="first line is blank; it must hold the names"):
+        open_source(tmp_path / "a.csv")

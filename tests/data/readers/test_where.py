@@ -5,7 +5,7 @@ from datetime import datetime
 import polars as pl
 import pytest
 
-from miscal.base.errors import InputError
+from miscal.base.errors import InputError, MissingColumn
 from miscal.data.readers.names import MOST_CHARACTERS, MOST_LEVELS, columns_of, decide
 
 ROWS = pl.DataFrame(
@@ -93,6 +93,12 @@ def test_what_the_parser_finds_too_deep_is_refused(expression):
         columns_of(expression, ROWS.columns)
 
 
+def test_as_many_parts_as_are_allowed_are_decided():
+    expression = " and ".join(f"n <> {i}" for i in range(10, 10 + MOST_LEVELS - 1))
+    assert decide(expression, ROWS)[0].all()
+    assert decide("n in (" + ",".join(map(str, range(3, 900))) + ")", ROWS)[0].sum() == 2
+
+
 PATTERNS = pl.DataFrame({"^a$": [1, 2], "a": [3, 1], "*": [1, 5], "^.*$": [9, 1], "x y": [0, 1]})
 
 
@@ -109,3 +115,9 @@ PATTERNS = pl.DataFrame({"^a$": [1, 2], "a": [3, 1], "*": [1, 5], "^.*$": [9, 1]
 def test_names_are_exact(expression, names, kept):
     assert columns_of(expression, PATTERNS.columns) == names
     assert decide(expression, PATTERNS)[0].tolist() == kept
+
+
+@pytest.mark.parametrize("expression", ['"^n|d$" > 1', '"*" > 1', "columns('a') > 1"])
+def test_a_pattern_of_names_is_refused(expression):
+    with pytest.raises((InputError, MissingColumn), match=r"pattern|names no column"):
+        decide(expression, ROWS)
