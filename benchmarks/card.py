@@ -1,6 +1,6 @@
 """The card of a run: how often do its intervals hold, and does an independent script compute the same numbers?
 
-    python benchmarks/card.py --only coverage --draws 4000 [--jobs 2]
+    python benchmarks/card.py --only coverage [--draws 4000] [--jobs 2]
     python benchmarks/card.py --only tables
 
 `coverage`: rows whose log-odds are a + b logit f, alone or in units whose outcomes hang together; and answers that
@@ -192,7 +192,7 @@ PARTS = {"coverage": show_coverage, "tables": show_tables}
 
 def main() -> None:
     """Draw, and compare with what is true; or compute cards again."""
-    args = options(__doc__, "card", only="coverage", draws=4_000).parse_args()
+    args = options(__doc__, "card", only="coverage", draws=1_000).parse_args()
     sys.exit(not PARTS[args.only](args))
 
 
