@@ -6,15 +6,17 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy.stats import beta
 
 import miscal
 from _card_again import again, apart
 from miscal.base.errors import InputError, MiscalError
+from miscal.calibration.labelled_rows import labelled
 from miscal.cli import main
 from miscal.data import flights
 from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.run import read_run
-from miscal.runs.card.card import card
+from miscal.runs.card.card import _graded, card
 from miscal.runs.card.sheet import markdown_of, sheet_of, texts, write_card
 
 N = 600
@@ -220,3 +222,16 @@ def test_the_flights_are_computed_again(tmp_path):
     )
     assert values < 1e-6, wrong
     assert ends < 1e-3, wrong
+
+
+def test_grades_are_tested_as_by_probcal():
+    """Tails of `binomial_grade_test` and posteriors of `jeffreys_grade_test`, probcal 0.4.0, one-sided."""
+    tails, posteriors = (0.0028486058021658872, 0.09951642396554908), (0.001470438249200832, 0.06565717346519487)
+    hits, n, risk = (9, 7), (60, 40), (0.05, 0.1)
+    y = np.concatenate([np.arange(many) < few for few, many in zip(hits, n, strict=True)]).astype(float)
+    graded = list(_graded(labelled(y, np.repeat(risk, n), None, None), np.repeat(["A", "B"], n).astype(object)))
+    for one, tail, posterior, few in zip(graded, tails, posteriors, hits, strict=True):
+        assert one.p_value == one.p_units == pytest.approx(2 * tail)
+        law = beta(few + 0.5, one.n - few + 0.5)
+        assert law.cdf(one.expected) == pytest.approx(posterior)
+        assert one.observed.interval == pytest.approx(law.interval(0.95))
