@@ -76,12 +76,13 @@ def import_lightly() -> None:
     """
     if {"pandas", "scipy", "sklearn", "lightgbm"}.isdisjoint(sys.modules):
         doc: Any
+        none: Any = type("NoDoc", (), {})
         # a part of SciPy that is not public, and may go
         try:
             doc = import_module("scipy._lib._docscrape").FunctionDoc
             sections = doc.sections
         except (ImportError, AttributeError):
-            doc, sections = type("NoDoc", (), {}), {}
+            doc, sections = none, {}
         read, write = doc.__init__, doc.__str__
         doc.__init__ = lambda self, *_: setattr(self, "_parsed_data", {name: copy(of) for name, of in sections.items()})
         doc.__str__ = lambda self: "\n"
