@@ -89,7 +89,7 @@ def test_what_is_missing_is_said():
     alike = agreement(JudgedRows.of(np.full(40, 0.5), np.ones(40)), np.ones(40))
     assert alike.kappa.value is None
     assert alike.true_negative.estimate is None
-    nobody = agreement(JudgedRows.of(np.full(3, 0.5), [None] * 3), np.ones(3))
+    nobody = agreement(JudgedRows.of(np.full(3, 0.5), np.full(3, np.nan)), np.ones(3))
     assert (nobody.kappa.value, nobody.true_positive.estimate) == (None, None)
 
 

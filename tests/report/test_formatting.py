@@ -70,3 +70,7 @@ def test_long_lists_are_cut_and_tell_their_length(values):
         assert text == ", ".join(map(str, values))
     else:
         assert text.endswith(f"… ({len(values)} in all)")
+
+
+def test_lone_surrogates_and_nul_become_the_replacement_character():
+    assert texts.clean("a\ud800b\x00c\n") == "a\ufffdb\ufffdc\n"

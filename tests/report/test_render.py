@@ -186,3 +186,10 @@ def test_large_runs_stay_below_ten_megabytes(make_run):
         "To keep the page small, the map leaves out these columns: id0"
         in Page(page.read_text(encoding="utf-8")).visible
     )
+
+
+def test_a_certificate_is_rounded_down(make_run):
+    def raise_limit(summary):
+        summary["certificate"]["lower_bound_hidden"]["interval"][0] = 0.0949
+
+    assert "at least 9.4 points" in page_of(make_run(300, edit=raise_limit)).visible

@@ -258,3 +258,21 @@ def test_the_drawings_of_a_run(found, tmp_path):
         pyplot.close("all")
     with pytest.raises(InputError, match="did you mean 'region'"):
         found.plot.reliability(by="regio")
+
+
+@pytest.mark.whole
+def test_looks_add_up_before_and_after_saving(found, tmp_path):
+    run = miscal.Run(replace(found.content, path=None))
+    assert run.monitor(loans(100, seed=7)).rows == 100
+    run.save(tmp_path / "run")
+    assert miscal.load(tmp_path / "run").monitor(loans(80, seed=8)).rows == 180
+
+
+def test_no_number_is_cut_off_on_a_terminal(found):
+    name = "income at least 1234567.25 and at most 7654321.75 and seats from 12 to 345 and distance above 98765"
+    one = found.summary.findings[0].model_copy(update={"description": name})
+    many = found.summary.model_copy(update={"findings": (one,) * 20})
+    lines = brief_lines(many, None)
+    assert len(lines) <= 30
+    assert max(map(len, lines)) <= 100
+    assert "7654321.75 and seats from 12 to 345" in " ".join(" ".join(line.split()[:9]) for line in lines)

@@ -10,6 +10,7 @@ import pytest
 
 import miscal
 from miscal.base.progress import progress_to, with_progress
+from miscal.data.encoders.texts import TextSentenceTransformer
 from miscal.discovery.progress import Progress
 from miscal.runs.shown_progress import stages, steps
 
@@ -17,6 +18,13 @@ from miscal.runs.shown_progress import stages, steps
 class Terminal(io.StringIO):
     def isatty(self):
         return True
+
+
+class Model:
+    """A sentence model that gives each text its length."""
+
+    def encode(self, texts, **how):
+        return np.array([[len(text), 1.0] for text in texts], dtype=np.float32)
 
 
 def pieces():
@@ -51,3 +59,15 @@ def test_a_scan_tells_how_many_pairs_are_counted():
         rows = pl.LazyFrame({"p": rng.random(2_000), "y": rng.integers(0, 2, 2_000), **columns})
         miscal.scan(rows, probability="p", event="y")
     assert shares == pytest.approx([1 / 3, 2 / 3, 1.0])
+
+
+@pytest.mark.parametrize("n", [1, 7, 200])
+def test_texts_are_embedded_batch_by_batch_each_told_of(n):
+    texts = [f"{'word ' * (k % 9)}{k % 150}" for k in range(n)]
+    encoder, shares = TextSentenceTransformer(model="any", batch_size=16), []
+    encoder._loaded = Model()
+    with progress_to(shares.append):
+        assert encoder.transform(texts)[:, 0].tolist() == [len(text) for text in texts]
+    assert len(shares) == -(-len(set(texts)) // 16)
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0

@@ -197,3 +197,30 @@ def test_rising_lines_are_counted():
 
 def test_nothing_is_claimed_of_nothing():
     assert claims(frames({}), "auto") == []
+
+
+def test_one_large_gap_is_not_many(made):
+    few = made | {"pairs": made["pairs"].with_columns(
+        gap_clipped=pl.when(pl.col("pair") == made["pairs"]["pair"][0]).then(0.5).otherwise(0.01))}  # fmt: skip
+    assert one(claims(few, "paper"), "Many pairs")["direction"] == "no"
+
+
+def test_medians_of_brier_gaps_rest_on_the_pairs_that_have_them(made):
+    rows = made["thresholds"].filter(pl.col("method") == "paper", pl.col("geometry") == "learned")
+    large = rows.filter(pl.col("by") == "smece", pl.col("smece_gap") > 0.06)
+    claim = one(claims(made, "paper"), "Brier score is worse")
+    assert claim["n"] == max(large["epsilon"].value_counts()["count"])
+
+
+def test_signs_of_neighbours_have_no_direction(made):
+    found = claims(made, "auto")
+    assert one(found, "share the sign")["direction"] == "no direction"
+    assert one(found, "share their category")["direction"] == "cannot be said from 2 pairs"
+    assert not [claim for claim in found if "outcome" in claim["says"]]
+
+
+def test_correlations_over_thresholds(made):
+    rows = made["thresholds"].filter(pl.col("method") == "paper", pl.col("geometry") == "learned").drop_nulls("worst")
+    own = rows.filter(pl.col("by") == "smece")
+    r = np.corrcoef(own["smece_gap"], own["brier_gap"])[0, 1]
+    assert one(claims(made, "paper"), "slice worst by smECE.")["here"].startswith(f"Pearson {r:.2f},")

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from miscal.discovery.summary import Summary
+    from miscal.discovery.summary_parts import Answer
     from miscal.runs.audit import Audit
     from miscal.runs.compare.comparison import RunComparison
     from miscal.runs.monitor.document import Monitoring
@@ -95,6 +96,11 @@ class Run(ShowsItself):
     def summary(self) -> Summary:
         """Every number of the run, as in ``summary.json``."""
         return self._content.summary
+
+    @property
+    def answer(self) -> Answer:
+        """The three lines: what is wrong, where most, and what to do; the first of what a run says."""
+        return self.summary.answer
 
     @property
     def findings(self) -> Any:

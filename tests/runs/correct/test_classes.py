@@ -10,7 +10,7 @@ from scipy.special import softmax
 
 import miscal
 from miscal.base.errors import CorruptFile, InputError, MissingColumn
-from miscal.base.folders import CONFIG, _content_digest
+from miscal.base.folders import CONFIG, TENSORS, _content_digest
 from miscal.discovery.saved_model import load_model
 from miscal.runs.correct import command
 from miscal.runs.correct.command import calibrate_file
@@ -187,3 +187,14 @@ def test_the_monitor_reads_labels_and_counts_whether_the_top_label_is_right(foun
         found.monitor(data, label="kind", out=tmp_path / "other")
     with pytest.raises(InputError, match="give one of the two: got 'label'"):
         found.monitor(data, correct="label", out=tmp_path / "other")
+
+
+def test_a_damaged_matrix_of_the_correction_is_refused(run):
+    path = run / "model" / TENSORS
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-8])
+    try:
+        with pytest.raises(CorruptFile, match="has changed since it was written"):
+            miscal.load(run).correct(NEW)
+    finally:
+        path.write_bytes(whole)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from miscal.base.errors import InputError
+from miscal.base.errors import InputError, MismatchError
 from miscal.evidence.anytime import SUMS, clipped_logit
 from miscal.runs.monitor import state as states
 from miscal.runs.monitor.document import BROKEN, FINDING, GAIN, HOLDS, LEVEL, PROMISE, THRESHOLD, UNKNOWN, LookNumbers
@@ -300,3 +300,18 @@ def test_a_row_is_the_same_in_single_and_double_precision():
     rows = rows_of(0, 50)
     double = replace(rows, X=np.where(rows.X == 0, -0.0, rows.X.astype(np.float64)))
     np.testing.assert_array_equal(sums_of(rows), sums_of(double))
+
+
+OTHER = [
+    ((("two",), None, None), "not the one that this monitor began with"),
+    ((("one",), 0.3, None), "tolerance of its default"),
+    ((("one",), None, "patient"), "without groups"),
+]
+
+
+@pytest.mark.parametrize(("given", "said"), OTHER)
+def test_a_monitor_keeps_its_model_and_settings(given, said):
+    state = state_of(rows_of(0))
+    states.refuse_other(state, ("one",), None, None)
+    with pytest.raises(MismatchError, match=said):
+        states.refuse_other(state, *given)

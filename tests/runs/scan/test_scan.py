@@ -389,3 +389,16 @@ def test_staged_rows_are_the_same_rows(rows, tmp_path):
     whole = rounded(miscal.scan(rows, stage="never", **EVENT))
     for source in (rows, tmp_path / "rows.parquet", duckdb.connect().from_arrow(rows.to_arrow())):
         assert rounded(miscal.scan(source, stage="always", **EVENT)) == whole
+
+
+def test_means_are_those_of_the_rows(rows):
+    found = miscal.scan(rows, **EVENT)
+    [group] = [one for one in found.summary.findings if one.description == "carrier = b"]
+    own = rows.filter(pl.col("carrier") == "b")
+    assert group.n == len(own)
+    assert group.accuracy == pytest.approx(own["late"].mean(), rel=1e-12)
+    assert group.confidence == pytest.approx(own["risk"].mean(), rel=1e-12)
+    assert found.summary.accuracy.value == pytest.approx(rows["late"].mean(), rel=1e-12)
+    for one in found.summary.values:
+        if one.column == "carrier":
+            assert one.n == len(rows.filter(pl.col("carrier") == one.value))

@@ -419,3 +419,49 @@ def test_deferral_of_an_event_keeps_the_surest_predictions_of_either_side():
     assert_gains_are_differences(found)
     answers = replace(event, found=as_kind("answer"))
     assert only(pairs.measure_deferral(answers)["deferral"], score="raw", coverage=1.0)["risk"] == 1.0
+
+
+def test_rows_of_a_group_count_as_one_in_the_interval_of_what_is_saved():
+    result = planted("paper")
+    group = np.arange(len(result.triples)) // 3
+    grouped = replace(result, triples=replace(result.triples, group=group))
+    found = only(pairs.measure_pair(grouped)["pairs"], geometry="learned")
+    rows, sums = rows_of("paper"), {}
+    for row in rows:
+        before, after = (-math.log(p if row["correct"] else 1 - p) for p in (row["confidence"], row["corrected"]))
+        sums.setdefault(int(group[row["row"]]), []).append(before - after - found["log_loss_saved"])
+    sizes = [len(some) for some in sums.values()]
+    units = sum(sizes) ** 2 / sum(size**2 for size in sizes)
+    error = math.sqrt(sum(sum(some) ** 2 for some in sums.values()) * units / (units - 1)) / len(rows)
+    half = (found["log_loss_saved_high"] - found["log_loss_saved_low"]) / 2
+    assert half == pytest.approx(1.99 * error, rel=0.01)
+    alone = only(pairs.measure_pair(result)["pairs"], geometry="learned")
+    assert alone["log_loss_saved"] == found["log_loss_saved"]
+    assert alone["log_loss_saved_low"] != found["log_loss_saved_low"]
+
+
+def test_global_corrections_of_all_rows_do_not_depend_on_the_geometry():
+    table = pairs.measure_corrections(planted("paper"))["corrections"]
+    for name in ("raw", "isotonic", "temperature", "platt"):
+        learned, raw = (only(table, geometry=g, calibrator=name, region="all") for g in ("learned", "raw"))
+        assert [learned[score] for score in ("smece", "brier", "log_loss")] == pytest.approx(
+            [raw[score] for score in ("smece", "brier", "log_loss")]
+        )
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_no_slice_has_a_larger_gap_by_a_score_than_the_one_that_it_chose(method):
+    table = pairs.measure_thresholds(planted(method))["thresholds"]
+    for row in table:
+        if row["by"] == "smece" and row["worst"]:
+            other = only(table, geometry=row["geometry"], epsilon=row["epsilon"], by="brier")
+            assert row["smece_gap"] >= other["smece_gap"]
+            assert row["brier_gap"] <= other["brier_gap"]
+
+
+def test_the_curve_of_all_rows_is_the_one_of_the_summary():
+    result = planted("paper")
+    bins = [row for row in pairs.measure_curves(result)["curves"] if row["value"] == "all"]
+    summary = result.found.summary.curves.all.raw
+    assert tuple(row["accuracy"] for row in bins) == summary.accuracy
+    assert tuple(row["high"] for row in bins) == summary.high

@@ -367,7 +367,8 @@ def with_clusters(groups: Groups, clusters: Sequence[ClusterRows]) -> Groups:
         conditions=(*groups.conditions, *(one.condition for one in clusters)),
         also=(*groups.also, *((),) * many),
         kinds=np.r_[groups.kinds, np.full(many, CLUSTER)],
-        member=groups.member.beside(CodedColumns.of(n, rows)),
+        # where nothing has a name, clusters alone know how many rows there are
+        member=SideBySide(n, groups.member.blocks).beside(CodedColumns.of(n, rows)),
         typical={place: one.typical for place, one in enumerate(clusters, start=len(groups))},
     )
 

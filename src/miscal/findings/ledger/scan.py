@@ -76,6 +76,7 @@ def scan(table: Table, *, seed: int = 0, error: float = 1.0, settings: LedgerSet
 
     Examples
     --------
+    >>> from miscal.calibration.labelled_rows import LabelledRows
     >>> from miscal.findings.ledger.groups import named_groups
     >>> rng = np.random.default_rng(0)
     >>> kind = rng.permutation(np.repeat(["law", "art", "sums"], 200))
