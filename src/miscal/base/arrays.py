@@ -388,7 +388,11 @@ def leading_eigenvectors(products: NDArray, k: int) -> tuple[NDArray, NDArray]:
 def oriented(directions: NDArray) -> NDArray:
     """Turn each column so that its largest entry is positive: a solver may return either of the two signs.
 
+    Of entries that are as large but for a thousandth the first counts, so that rounding decides nothing.
+
     >>> oriented(np.array([[0.6, 0.8], [-0.8, 0.6]])).tolist()
     [[-0.6, 0.8], [0.8, 0.6]]
     """
-    return directions * np.sign(directions[np.abs(directions).argmax(0), np.arange(directions.shape[1])])
+    size = np.abs(directions)
+    largest = (size >= 0.999 * size.max(0, initial=0.0)).argmax(0)
+    return directions * np.sign(directions[largest, np.arange(directions.shape[1])])

@@ -227,3 +227,15 @@ def test_a_hundred_thousand_columns_are_fitted_in_memory_for_a_few_copies_of_the
     *told, copies = ran.stdout.split()
     assert told == ["True"] * 3
     assert float(copies) < 10
+
+
+def test_components_of_nearly_equal_variance_do_not_hang_on_rounding():
+    rng, n, d = np.random.default_rng(0), 6_000, 60
+    apart = rng.normal(size=(n, d))
+    apart = np.linalg.qr(apart - apart.mean(0))[0] * np.sqrt(n) * (1 + 3e-6 * np.arange(d))
+    X, f = (apart @ np.linalg.qr(rng.normal(size=(d, d)))[0]).astype(np.float32), np.full(n, 0.5)
+    learned = fit_scaler(X, f, np.random.default_rng(0))
+    x = learned(X, f).x.astype(np.float64)
+    exact = np.linalg.eigh(x.T @ x)[1][:, ::-1][:, : learned.component_axes.shape[1]]
+    alike = np.abs((exact * learned.component_axes).sum(0)) / np.linalg.norm(learned.component_axes, axis=0)
+    np.testing.assert_allclose(alike, 1.0, atol=1e-6)

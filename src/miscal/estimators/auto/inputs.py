@@ -186,11 +186,20 @@ def _components(x: Array, k: int) -> NDArray[np.float32]:
     # x is centred by its caller; the eigenvectors of x'x are its right singular vectors, at (d, d) instead of (n, d)
     if x.shape[1] > max(len(x), AUTO.most_products):
         # those of xx', at (n, n), are the left ones, and lead to the right ones
-        values, left = _leading(x @ x.T, k)
+        values, left = _leading(_products(x.T), k)
         kept = (x.T @ left) / np.sqrt(values)
     else:
-        kept = _leading(x.T @ x, k)[1]
+        kept = _leading(_products(x), k)[1]
     return oriented(kept).astype(np.float32)
+
+
+def _products(x: Array) -> NDArray[np.float64]:
+    """Compute x'x, (d, d), in double precision: of alike variances, rounding would choose the directions.
+
+    In blocks of rows, so that no copy of all is made.
+    """
+    blocks = (x[at : at + _BLOCK_ROWS].astype(np.float64) for at in range(0, len(x), _BLOCK_ROWS))
+    return sum((block.T @ block for block in blocks), np.zeros((x.shape[1],) * 2))
 
 
 def _leading(products: Array, k: int) -> tuple[Array, Array]:
@@ -203,7 +212,7 @@ def _leading(products: Array, k: int) -> tuple[Array, Array]:
             products, k, n_oversamples=AUTO.component_oversampling, n_iter=AUTO.component_power_steps, random_state=0
         )
     else:
-        values, vectors = np.linalg.eigh(products.astype(np.float64))
+        values, vectors = np.linalg.eigh(products)
     order = np.argsort(values)[::-1][:k]
     # directions without variance are rounding
     order = order[values[order] > 1e-10 * max(values.max(), 1e-30)]
