@@ -64,7 +64,7 @@ def test_rates_are_near_what_people_would_say_and_narrower_than_labels_alone(dis
     judge = json.loads((files / "run" / "summary.json").read_text())["judge"]
     low, high = judge["whole"]["rate"]["interval"]
     table = _table()
-    verdicts = [None if one is None else float(one == "approve") for one in table["human"]]
+    verdicts = np.array([np.nan if one is None else float(one == "approve") for one in table["human"]])
     alone = pass_rate(JudgedRows.of(np.full(len(table), 0.5), verdicts))
     truth = table["would"].mean()
     assert low <= truth <= high
