@@ -30,6 +30,7 @@ def test_tables_are_frames_of_the_kind_that_came_in_with_its_index(found):
     assert found.field.index.equals(frame.index)
     np.testing.assert_array_equal(found.field["predicted"], frame["risk"])
     assert len(found.decisions) == len(found.summary.decisions)
+    assert found.answer == found.summary.answer
 
 
 def test_the_map_is_drawn_when_it_is_asked_for_and_is_the_one_that_is_saved(found, tmp_path, monkeypatch):

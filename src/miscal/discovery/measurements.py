@@ -27,7 +27,7 @@ from miscal.discovery import summary
 from miscal.discovery.fitted_rows import TIME, FittedRows
 from miscal.discovery.summary_parts import CurveNumbers, CurvePair, Score
 from miscal.evidence.settings import SIGNIFICANCE
-from miscal.findings.enrichment import written_date
+from miscal.findings.enrichment import written_time
 from miscal.findings.judging import REGIMES, judge_regimes
 from miscal.findings.ledger.sizes import hidden_size, residual_size
 
@@ -318,7 +318,7 @@ def over_time(rows: FittedRows, column: str | None) -> summary.OverTime | None:
     time = rows.triples.time[evaluated]
     period, starts = periods_of(time)
     times, number = np.unique(starts, return_inverse=True)
-    names = [_written(one) for one in times]
+    names = [written_time(one) for one in times]
     every = np.ones(len(time), dtype=bool)
     findings = tuple(
         summary.FindingOverTime(finding=place, periods=tuple(_periods(rows, number, names, inside[evaluated])))
@@ -330,7 +330,7 @@ def over_time(rows: FittedRows, column: str | None) -> summary.OverTime | None:
         periods=tuple(_periods(rows, number, names, every)),
         findings=findings,
         blocks=tuple(
-            summary.TimeBlock(first=_written(own.min()), last=_written(own.max()), n=len(own))
+            summary.TimeBlock(first=written_time(own.min()), last=written_time(own.max()), n=len(own))
             for own in (rows.triples.time[rows.fold == k] for k in range(int(rows.fold.max()) + 1))
         )
         if rows.evidence == TIME
@@ -392,7 +392,3 @@ def _periods(
                 hidden=hidden_size(own, SIGNIFICANCE),
                 after=hidden_size(corrected, SIGNIFICANCE),
             )
-
-
-def _written(time: np.datetime64 | np.float64) -> str:
-    return written_date(time) if isinstance(time, np.datetime64) else f"{time:.10g}"

@@ -112,6 +112,15 @@ def written_date(value: Any) -> str:
     return str(np.datetime64(value, "s")).removesuffix("T00:00:00")
 
 
+def written_time(time: np.datetime64 | np.float64) -> str:
+    """Return a value of the column of time as text, a date or a number.
+
+    >>> written_time(np.datetime64("2021-03-01", "us")), written_time(np.float64(2021.5))
+    ('2021-03-01', '2021.5')
+    """
+    return written_date(time) if isinstance(time, np.datetime64) else f"{time:.10g}"
+
+
 def encode(name: str, values: Any) -> Column | None:
     """Turn a metadata column into codes.
 

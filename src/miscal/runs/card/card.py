@@ -32,7 +32,7 @@ from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.run import RunContent, read_run
 from miscal.discovery.run_folder import MONITOR
 from miscal.findings.conditions.condition import Frame, with_features
-from miscal.findings.enrichment import written_date
+from miscal.findings.enrichment import written_time
 from miscal.findings.ledger.ledger import Finding
 from miscal.findings.ledger.values import ColumnValue
 from miscal.findings.residuals import holm, observed_over_expected, proportion_residual
@@ -182,9 +182,7 @@ def _about(run: RunContent, rows: LabelledRows, triples: Triples) -> Iterator[tu
     )
     yield "data", summary.data.path or "rows in memory"
     if triples.time is not None:
-        ends = (triples.time.min(), triples.time.max())
-        first, last = (written_date(one) if triples.time.dtype.kind == "M" else f"{one:.10g}" for one in ends)
-        yield "period", f"{first} to {last}"
+        yield "period", f"{written_time(triples.time.min())} to {written_time(triples.time.max())}"
     if summary.data.sha256 is not None:
         yield "sha256", summary.data.sha256
     units = "" if rows.group is None or summary.units is None else f": {rows.n_units:,} units"
@@ -201,7 +199,7 @@ _WHICH = {"test": "test ", "time": "later "}
 
 
 def _decided(run: RunContent) -> Iterator[tuple[str, str]]:
-    """Say what was decided by the probability, and what came of it."""
+    """Tell of decisions: at the thresholds that were named, by the model alone, and what the monitor says of them."""
     yield from at_thresholds(run.summary)
     if "max_error" in run.summary.settings:
         yield "alone", alone_line(run.summary)
