@@ -394,5 +394,5 @@ def oriented(directions: NDArray) -> NDArray:
     [[-0.6, 0.8], [0.8, 0.6]]
     """
     size = np.abs(directions)
-    largest = (size >= 0.999 * size.max(0, initial=0.0)).argmax(0)
+    largest = (size >= 0.999 * size.max(0)).argmax(0)
     return directions * np.sign(directions[largest, np.arange(directions.shape[1])])

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from miscal.base.arrays import oriented
+from miscal.base.arrays import oriented, row_blocks
 from miscal.calibration.calibrators import logit
 from miscal.data.triples import InputLayout
 from miscal.estimators.auto.distances import Distances
@@ -198,7 +198,7 @@ def _products(x: Array) -> NDArray[np.float64]:
 
     In blocks of rows, so that no copy of all is made.
     """
-    blocks = (x[at : at + _BLOCK_ROWS].astype(np.float64) for at in range(0, len(x), _BLOCK_ROWS))
+    blocks = (x[rows].astype(np.float64) for rows in row_blocks(*x.shape))
     return sum((block.T @ block for block in blocks), np.zeros((x.shape[1],) * 2))
 
 
