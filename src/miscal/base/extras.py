@@ -4,6 +4,7 @@ import sys
 from copy import copy
 from importlib import import_module
 from importlib.util import find_spec
+from types import ModuleType
 from typing import Any
 
 from miscal.base.errors import InputError
@@ -67,17 +68,19 @@ def installed(package: str) -> bool:
         return False
 
 
-def import_lightly() -> None:
-    """Import LightGBM, and with it scikit-learn and SciPy, without two parts of it that commands have no use for.
+def import_lightly(package: str = "lightgbm") -> None:
+    """Import LightGBM, or another package that uses SciPy, without parts of it that commands have no use for.
 
     They import pandas only to know its frames, which takes a quarter of all imports; whoever imports it later gets it.
     SciPy reads the docstrings of its functions and writes them anew, which takes as long; nobody asks a command for
-    them.
+    them. psutil serves workers that commands do not start, and numpy.f2py comes with a star.
     """
     if {"pandas", "scipy", "sklearn", "lightgbm"}.isdisjoint(sys.modules):
         doc: Any
         none: Any = type("NoDoc", (), {})
         # a part of SciPy that is not public, and may go
+        numpy = import_module("numpy")
+        numpy.f2py = ModuleType("numpy.f2py")  # type: ignore[attr-defined]
         try:
             doc = import_module("scipy._lib._docscrape").FunctionDoc
             sections = doc.sections
@@ -86,9 +89,12 @@ def import_lightly() -> None:
         read, write = doc.__init__, doc.__str__
         doc.__init__ = lambda self, *_: setattr(self, "_parsed_data", {name: copy(of) for name, of in sections.items()})
         doc.__str__ = lambda self: "\n"
-        sys.modules["pandas"] = None  # type: ignore[assignment]
+        barred = [name for name in ("pandas", "psutil") if name not in sys.modules]
+        sys.modules.update(dict.fromkeys(barred))  # type: ignore[arg-type]
         try:
-            import lightgbm  # noqa: F401
+            import_module(package)
         finally:
             doc.__init__, doc.__str__ = read, write
-            del sys.modules["pandas"]
+            del numpy.f2py
+            for name in barred:
+                del sys.modules[name]

@@ -38,7 +38,7 @@ def discover(
     """
     from miscal.base.extras import import_lightly
 
-    import_lightly()
+    import_lightly("sklearn.utils" if settings.quick else "lightgbm")
     from miscal.runs.discover import read_rows
 
     run_discovery(
