@@ -8,8 +8,8 @@ from _data import RealSet
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.gap import worst_slice
 from miscal.calibration.survey_design import correlation
-from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField
+from miscal.estimators.registry import FieldEstimate
 from miscal.evidence.certificates import Certificate, certificate
 from miscal.evidence.conditional import outcome_given_confidence
 from miscal.evidence.settings import EvidenceSettings

@@ -15,8 +15,8 @@ from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.findings import write_ledger
 from miscal.discovery.fitted_rows import FittedRows
-from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField
+from miscal.estimators.registry import FieldEstimate
 from miscal.findings.conditions.condition import Frame, with_features
 from miscal.findings.input_clusters import InputClusters
 from miscal.findings.ledger.ledger import Finding, Ledger

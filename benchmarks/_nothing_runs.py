@@ -29,8 +29,8 @@ from miscal.discovery.fitted_rows import FittedRows
 from miscal.discovery.several_classes import TOP_LABEL_ERROR, class_ledgers
 from miscal.discovery.summarise import claim_of as claim_of_run
 from miscal.estimators.auto.estimator import fit_auto
-from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField
+from miscal.estimators.registry import FieldEstimate
 from miscal.findings.ledger.groups import named_groups
 from miscal.findings.ledger.ledger import find
 

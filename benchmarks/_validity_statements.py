@@ -36,7 +36,7 @@ from miscal.calibration.metrics.smooth import smece_of_residuals
 from miscal.calibration.survey_design import SurveyDesign, average, shares
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
-from miscal.estimators.estimate import regimes_of
+from miscal.estimators.registry import regimes_of
 from miscal.evidence.anytime import running_interval, unit_sums
 from miscal.evidence.certificates import certificate, drift
 from miscal.evidence.conditional import outcome_given_confidence, rare_values_warning

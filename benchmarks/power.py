@@ -31,8 +31,8 @@ from miscal.data.triples import Triples
 from miscal.discovery.estimating import fit_rows, prepare
 from miscal.discovery.fitted_rows import Evidence
 from miscal.discovery.summarise import claim_of
-from miscal.estimators.estimate import regimes_of
 from miscal.estimators.field import MiscalibrationField
+from miscal.estimators.registry import regimes_of
 from miscal.findings.residuals import EPSILON
 
 WORLDS = tuple(f"share {share:g}, shift {shift:g}" for share in (0.02, 0.05, 0.1, 0.2) for shift in (0, 0.5, 1, 2))

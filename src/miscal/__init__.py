@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from miscal.base.errors import MiscalError
     from miscal.data.readers.read import read_triples
     from miscal.data.triples import Triples
-    from miscal.estimators.estimate import FieldEstimate
     from miscal.estimators.field import MiscalibrationField
     from miscal.estimators.honest import honest_field
+    from miscal.estimators.registry import FieldEstimate
     from miscal.report.displays import FindingsDisplay, ReliabilityDisplay
     from miscal.runs.classifier import LocalCalibratedClassifier
     from miscal.runs.compare.comparison import RunComparison, compare

@@ -9,8 +9,7 @@ import pytest
 from miscal.calibration.calibrators import Identity
 from miscal.data.triples import Triples
 from miscal.discovery.discover import discover as discover_triples
-from miscal.estimators.estimate import FieldEstimate
-from miscal.estimators.registry import ESTIMATORS, Estimator
+from miscal.estimators.registry import ESTIMATORS, Estimator, FieldEstimate
 
 
 class RidgeField(Estimator):

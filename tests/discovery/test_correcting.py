@@ -6,7 +6,7 @@ import numpy as np
 
 from miscal.calibration.calibrators import Identity
 from miscal.discovery.saved_model import FAR, correct_rows
-from miscal.estimators.estimate import Correction
+from miscal.estimators.registry import Correction
 
 
 class Rows(SimpleNamespace):

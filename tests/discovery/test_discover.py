@@ -15,8 +15,8 @@ from miscal.discovery import estimating
 from miscal.discovery.run import read_run
 from miscal.discovery.run_folder import check_seal
 from miscal.discovery.tables import field_table
-from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField
+from miscal.estimators.registry import FieldEstimate
 from miscal.report import write_run
 
 from .ridge import RidgeField, discover, quick  # noqa: F401 - a fixture

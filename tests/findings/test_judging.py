@@ -10,7 +10,7 @@ from scipy.stats import fisher_exact
 
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.data.triples import Triples
-from miscal.estimators.estimate import regimes_of
+from miscal.estimators.registry import regimes_of
 from miscal.evidence.conditional import outcome_given_confidence, strata
 from miscal.findings.enrichment import LEAST_COUNT, Column, encode, enrich, keywords, odds_ratio
 from miscal.findings.judging import Confirmed, _shuffled, contents_of, hidden_residual, judge, judge_regimes

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import binomtest
 
-from miscal.estimators.estimate import regimes_of
+from miscal.estimators.registry import regimes_of
 from miscal.findings.residuals import EPSILON, binomial_residual, holm
 
 FIELD = arrays(float, st.integers(1, 40), elements=st.floats(-1, 1))

@@ -31,9 +31,8 @@ from miscal.discovery.several_classes import run_classes
 from miscal.discovery.summarise import first_answer, first_numbers, summarise
 from miscal.discovery.summary_parts import Answer
 from miscal.discovery.tables import columns_table, field_table, findings_table
-from miscal.estimators.estimate import regimes_of
 from miscal.estimators.field import MiscalibrationField
-from miscal.estimators.registry import estimator_class, make_estimator, uses_device
+from miscal.estimators.registry import estimator_class, make_estimator, regimes_of, uses_device
 from miscal.findings.alone import thresholds_of
 from miscal.findings.decisions import Thresholds
 from miscal.findings.residuals import default_epsilon

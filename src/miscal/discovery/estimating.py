@@ -24,7 +24,6 @@ from miscal.data.splits import (
 from miscal.data.triples import FoundUnits, Triples
 from miscal.discovery.fitted_rows import TEST, TIME, BlankedRows, Evidence, FittedRows, check_first_block
 from miscal.discovery.units import with_units
-from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField, checked_seed
 from miscal.estimators.honest import (
     estimate_in_blocks,
@@ -34,7 +33,7 @@ from miscal.estimators.honest import (
     forward_field,
     honest_field,
 )
-from miscal.estimators.registry import estimator_class
+from miscal.estimators.registry import FieldEstimate, estimator_class
 from miscal.evidence.conditional import outcome_given_confidence
 
 Parts = Sequence[tuple[np.ndarray, np.ndarray]]

@@ -15,9 +15,9 @@ from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.scores import log_losses, mean_interval
 from miscal.data.splits import MIN_SPLIT
 from miscal.data.triples import Triples
-from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.honest import ChangedRows
+from miscal.estimators.registry import FieldEstimate
 
 if TYPE_CHECKING:
     from miscal.findings.ledger.ledger import Ledger

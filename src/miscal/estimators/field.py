@@ -32,9 +32,18 @@ from miscal.base.threads import global_random_kept, n_workers
 from miscal.calibration.metrics.scores import log_loss
 from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples, check_group, check_split
-from miscal.estimators.estimate import Correction, FieldEstimate, regimes_of, shown_field
 from miscal.estimators.input_profile import learn_profile, look, refusal, warning
-from miscal.estimators.registry import FORM, Estimator, SavedEstimator, estimator_class, make_estimator
+from miscal.estimators.registry import (
+    FORM,
+    Correction,
+    Estimator,
+    FieldEstimate,
+    SavedEstimator,
+    estimator_class,
+    make_estimator,
+    regimes_of,
+    shown_field,
+)
 
 
 def _confidence_is_passed_on(field: Any) -> bool:

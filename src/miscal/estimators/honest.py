@@ -21,9 +21,8 @@ from miscal.base.threads import n_workers, one_thread
 from miscal.base.workers import Processes, WorkItem, copied
 from miscal.data.splits import MIN_SPLIT
 from miscal.data.triples import Triples
-from miscal.estimators.estimate import Correction, FieldEstimate
 from miscal.estimators.field import MiscalibrationField, checked_seed
-from miscal.estimators.registry import Estimator, estimator_class
+from miscal.estimators.registry import Correction, Estimator, FieldEstimate, estimator_class
 
 # more folds leave more to learn from and cost as many fits: five of few rows, fewer of many. Ten of 500 rows cost twice
 # as many and saw no more: in 24 paired draws of four hidden errors 21 claims each way (`benchmarks/notes/answered.md`)

@@ -31,8 +31,7 @@ from miscal.calibration.metrics.scores import log_losses
 from miscal.calibration.pairs import from_one_on, pair_scores
 from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples
-from miscal.estimators.estimate import FieldEstimate
-from miscal.estimators.registry import Estimator
+from miscal.estimators.registry import Estimator, FieldEstimate
 
 Floats = NDArray[np.float64]
 

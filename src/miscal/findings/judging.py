@@ -221,7 +221,7 @@ def contents_of(
     """Say of the over and the under regime what is more common in it than elsewhere, and show rows of it.
 
     Outcomes take no part. `delta`, (n,): the field. `regime`, object (n,): as
-    :func:`miscal.estimators.estimate.regimes_of` gives it. `inside`, bool (n,): the rows that are looked at. `seed`: of
+    :func:`miscal.estimators.registry.regimes_of` gives it. `inside`, bool (n,): the rows that are looked at. `seed`: of
     the texts that are counted, where there are more than 20,000. Returns ``metadata``, ``keywords`` and ``exemplars``
     of each by the name of the regime: at most five rows whose field is nearest its mean, with distinct texts, or
     without texts with distinct inputs.

@@ -29,9 +29,8 @@ from miscal.discovery.fitted_rows import TEST, TIME, Evidence, evaluated_rows
 from miscal.discovery.run import RunContent, read_run
 from miscal.discovery.run_folder import check_seal, seal
 from miscal.discovery.summary_parts import Answer
-from miscal.estimators.estimate import regimes_of
 from miscal.estimators.field import MiscalibrationField
-from miscal.estimators.registry import make_estimator
+from miscal.estimators.registry import make_estimator, regimes_of
 from miscal.evidence.power import Threshold, threshold_sensitivity
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
 from miscal.evidence.stability import (

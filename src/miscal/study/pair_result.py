@@ -21,8 +21,8 @@ from miscal.data.triples import Triples
 from miscal.discovery.estimating import corrections_by_name
 from miscal.discovery.fitted_rows import TEST, evaluated_rows
 from miscal.discovery.run import RunContent
-from miscal.estimators.estimate import regimes_of
 from miscal.estimators.paper.readout import choose_raw_field
+from miscal.estimators.registry import regimes_of
 from miscal.runs.compare.estimates import FOLDS
 from miscal.study.plan import StudyPair
 from miscal.study.tables import attributes

@@ -20,7 +20,7 @@ from miscal.discovery.several_classes import (
     correct_classes,
 )
 from miscal.discovery.summary import Summary
-from miscal.estimators.estimate import FieldEstimate
+from miscal.estimators.registry import FieldEstimate
 
 NAMES = ("cat", "dog", "owl", "yak")
 

@@ -11,9 +11,9 @@ from miscal.base.folders import built, state_of
 from miscal.calibration.calibrators import logit
 from miscal.data.triples import Triples
 from miscal.estimators.auto import model as model_module
-from miscal.estimators.auto.distances import Support
 from miscal.estimators.auto.estimator import fit_auto
 from miscal.estimators.auto.geometry import LOCAL, LocalMember
+from miscal.estimators.auto.inputs import Support
 from miscal.estimators.auto.kernels import KernelMember, KernelRecipe
 from miscal.estimators.auto.member import Query
 from miscal.estimators.auto.model import FIRST_STACK, AutoModel

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miscal.estimators.auto.distances import find_support
+from miscal.estimators.auto.inputs import find_support
 
 
 def inputs(seed, n=600, p=3):

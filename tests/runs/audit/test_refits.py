@@ -10,8 +10,8 @@ from miscal.base.errors import InputError
 from miscal.calibration.metrics.smooth import smece
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import Refit
-from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField
+from miscal.estimators.registry import FieldEstimate
 from miscal.runs import audit as refits
 from miscal.runs.audit import Refitting, check_refitting, refit_under_null, refit_with_seeds
 

@@ -40,9 +40,8 @@ from miscal.calibration.global_map import crossfit_global_map
 from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples
 from miscal.estimators.auto.clusters import find_centres
-from miscal.estimators.auto.distances import find_support
 from miscal.estimators.auto.geometry import LOCAL, crossfit_local
-from miscal.estimators.auto.inputs import Scaler, fit_scaler
+from miscal.estimators.auto.inputs import Scaler, find_support, fit_scaler
 from miscal.estimators.auto.kernels import WIDE, refined_scores
 from miscal.estimators.auto.member import CrossFitted, LearningRows, Query
 from miscal.estimators.auto.model import (
@@ -63,8 +62,7 @@ from miscal.estimators.auto.ridge import negative_log_likelihood
 from miscal.estimators.auto.settings import AUTO
 from miscal.estimators.auto.sparse_effects import GROUPS, PAIRS, settle_pairs
 from miscal.estimators.auto.stack import StructureEvidence, stack_out_of_fold, stack_weights, weigh
-from miscal.estimators.estimate import Correction, FieldEstimate, Unlike
-from miscal.estimators.registry import Estimator
+from miscal.estimators.registry import Correction, Estimator, FieldEstimate, Unlike
 
 # stream of the rows and starts
 _STREAM = 98

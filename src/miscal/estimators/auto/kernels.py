@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, lapack
 
-from miscal.estimators.auto.distances import Placed, gaussian_of, squared_distances
+from miscal.estimators.auto.inputs import Placed, gaussian_of, squared_distances
 from miscal.estimators.auto.member import CrossFitted, Fit, LearningRows, Member, Query
 from miscal.estimators.auto.ridge import BestOfPath, RidgeFits, negative_log_likelihood
 from miscal.estimators.auto.settings import AUTO

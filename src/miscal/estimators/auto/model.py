@@ -24,14 +24,13 @@ from scipy.special import expit
 from miscal.base.folders import State, fields_of
 from miscal.calibration.calibrators import Calibrator, logit
 from miscal.estimators.auto import clusters, few_columns, kernels, levels, sparse_effects, trees
-from miscal.estimators.auto.distances import Placed, Support
 from miscal.estimators.auto.geometry import LOCAL, worth_adding
-from miscal.estimators.auto.inputs import Scaler, ScoreInputs
+from miscal.estimators.auto.inputs import Placed, Scaler, ScoreInputs, Support
 from miscal.estimators.auto.member import CrossFitted, Fit, LearningRows, Member, Query
 from miscal.estimators.auto.readout import LocalShift
 from miscal.estimators.auto.settings import AUTO
 from miscal.estimators.auto.stack import StructureEvidence
-from miscal.estimators.estimate import Correction, FieldEstimate
+from miscal.estimators.registry import Correction, FieldEstimate
 
 Array = NDArray[np.floating]
 

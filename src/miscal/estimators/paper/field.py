@@ -24,12 +24,11 @@ from miscal.base.threads import one_thread
 from miscal.calibration.global_map import held_out_global_map
 from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples
-from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.kernel import nearest
 from miscal.estimators.paper.grid import LAMBDAS, SIGMAS, check_grid, search
 from miscal.estimators.paper.phi import MAX_EPOCHS, PATIENCE, Representation, TrainingData, device_of
 from miscal.estimators.paper.readout import Readout, choose_alpha, range_aware
-from miscal.estimators.registry import Estimator
+from miscal.estimators.registry import Estimator, FieldEstimate
 
 BANK_SIZE = 20_000
 """Most training rows in the bank, a uniform sample."""

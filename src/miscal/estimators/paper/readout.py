@@ -21,8 +21,8 @@ import numpy as np
 
 from miscal.base.errors import InputError
 from miscal.calibration.calibrators import Calibrator
-from miscal.estimators.estimate import Correction
 from miscal.estimators.kernel import median_distance, smooth
+from miscal.estimators.registry import Correction
 
 SUPPORT = 1.0
 """Smallest mass of a supported row: the weight of one row of the bank at the query itself. The paper has none."""
