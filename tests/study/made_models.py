@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.study.measures.models import ModelRows
+from miscal.study.together import ModelRows
 
 GROUPS = ("law", "art", "sums", "few")
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from miscal.study import paper48, paper_numbers
+from miscal.study import paper
 from miscal.study.tables import TABLES, frame
 
 FAMILIES = {"qwen3": "Qwen3", "ministral": "Ministral 3", "llama": "Llama 3", "gemma": "Gemma 3"}
@@ -27,7 +27,7 @@ def frames(rows: dict[str, list[dict[str, Any]]]) -> dict[str, pl.DataFrame]:
 def papers_pairs(n: int) -> list[dict[str, Any]]:
     """Labels of n pairs of the paper."""
     pairs = []
-    for dataset, model in product(paper_numbers.DATASETS, paper_numbers.MODELS):
+    for dataset, model in product(paper.DATASETS, paper.MODELS):
         family = next(name for key, name in FAMILIES.items() if model.startswith(key))
         billions = float(model.rsplit("-", 1)[1].removesuffix("b"))
         labels = {"pair": f"{dataset}.{model}", "dataset": dataset, "model": model}
@@ -96,7 +96,7 @@ def _measured(rng, named, n_test) -> dict[str, Any]:
     shown = 0.0 if gap is None else max(0.0, gap)
     row = {
         **named, "evidence": "test", "seed": 0, "epsilon": 0.05, "min_rows": 30,
-        "n": paper48.DATASET_ROWS.get(named["dataset"], 10 * n_test),
+        "n": paper.DATASET_ROWS.get(named["dataset"], 10 * n_test),
         "n_train": 8 * n_test, "n_val": n_test, "n_test": n_test, "d": 2048, "sigma": 0.2, "alpha": 3.0,
         "proxy": 0.2, "structure": bool(rng.uniform() < 0.8),
         "accuracy": float(rng.uniform(0.3, 0.8)), "confidence": float(rng.uniform(0.4, 0.9)),

@@ -10,8 +10,7 @@ from miscal.data.splits import permuted_split
 from miscal.data.triples import Triples
 from miscal.discovery.discover import discover
 from miscal.estimators.field import MiscalibrationField
-from miscal.study.audits import audit
-from miscal.study.pair_result import PairResult
+from miscal.study.pair_result import PairResult, audit
 from miscal.study.plan import StudyPair
 from miscal.study.tables import TABLES
 

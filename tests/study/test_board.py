@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from miscal.findings.residuals import holm
 from miscal.study.answers import answers, matrices
-from miscal.study.measures.models import measure_groups, model_rows
-from miscal.study.measures.pairs import measure_board
-from miscal.study.pages.write import write_pages
-from miscal.study.tables import TABLES, adjust
-from miscal.study.vocabulary import ANSWERS
+from miscal.study.measures import measure_board
+from miscal.study.pages import write_pages
+from miscal.study.tables import ANSWERS, TABLES, adjust
+from miscal.study.together import measure_groups, model_rows
 
 from .made_tables import frames
 from .pages.conftest import save

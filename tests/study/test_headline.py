@@ -6,9 +6,9 @@ from itertools import product
 import polars as pl
 import pytest
 
-from miscal.study.pages.write import write_pages
+from miscal.study.pages import write_pages
+from miscal.study.tables import ANSWERS, EVENTS
 from miscal.study.verdict import headline_of, study_lines
-from miscal.study.vocabulary import ANSWERS, EVENTS
 
 from ..report.read_page import check_lines, check_terminal
 from .made_tables import frames, other_pairs, papers_pairs, tables

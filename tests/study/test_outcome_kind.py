@@ -9,7 +9,7 @@ from miscal.base.errors import InputError
 from miscal.scoring.folder import describe_run
 from miscal.scoring.questions import DEFAULTS
 from miscal.study import read_plan, steps
-from miscal.study.measures.pairs import prediction
+from miscal.study.measures import prediction
 from miscal.study.plan import StudyCell
 from miscal.study.steps import outcome_of
 from miscal.study.tables import StudyFolder

@@ -8,12 +8,12 @@ import pytest
 
 from miscal.estimators.paper.field import PaperField
 from miscal.scoring.model_source import BASE_MODELS
-from miscal.study import paper48
-from miscal.study import paper_numbers as paper
+from miscal.study import paper
 from miscal.study.aggregates import LARGE_GAP
-from miscal.study.paper48 import DATASET_ROWS
+from miscal.study.paper import DATASET_ROWS
 from miscal.study.plan import AuditPlan, PairSettings, ScoreOptions, StudyPair, StudyPlan
 from miscal.study.plan_file import read_plan
+from miscal.study.verdict import LEFT_OPEN, differing
 
 
 def test_the_counts_of_table_5_are_those_that_the_paper_states():
@@ -60,6 +60,13 @@ def test_every_name_of_a_model_leads_to_its_pair():
 
 
 PLAN = read_plan("paper48")
+
+
+def kept(plan):
+    """A plan as the folder of a study keeps it."""
+    return plan.model_dump(mode="json")
+
+
 PAPERS = {
     "pair": "hh-rlhf.gemma-3-1b", "dataset": "hh-rlhf", "model": "gemma-3-1b", "n": 91_038,
     "method": "paper", "evidence": "test", "epsilon": 0.05, "min_rows": 1,
@@ -75,8 +82,8 @@ def test_a_pair_is_the_papers_only_on_as_many_rows(n, same):
 def test_the_papers_plan_differs_from_the_paper_in_nothing():
     rows = [PAPERS | {"pair": one.pair, "dataset": one.dataset, "model": one.model} for one in PLAN.pairs]
     rows = [row | {"n": DATASET_ROWS[row["dataset"]]} for row in rows]
-    assert [paper.differing(row, PLAN) for row in rows] == [()] * paper.N_PAIRS
-    assert paper.differing(PAPERS) == ()
+    assert [differing(row, kept(PLAN)) for row in rows] == [()] * paper.N_PAIRS
+    assert differing(PAPERS) == ()
 
 
 OPTIONS = [name for name in signature(PaperField).parameters if name not in ("random_state", "n_jobs", "device")]
@@ -112,23 +119,23 @@ def changed(key):
 @pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
 @pytest.mark.parametrize("key", sorted(KEYS))
 def test_any_other_setting_than_the_papers_is_named(key):
-    row = PAPERS | ({key: "another"} if key in PAPERS and key not in paper.LEFT_OPEN else {})
-    found = paper.differing(row, changed(key))
-    assert [one.split(" (paper: ")[0] for one in found] == ([] if key in paper.LEFT_OPEN else [f"{key} another"])
+    row = PAPERS | ({key: "another"} if key in PAPERS and key not in LEFT_OPEN else {})
+    found = differing(row, kept(changed(key)))
+    assert [one.split(" (paper: ")[0] for one in found] == ([] if key in LEFT_OPEN else [f"{key} another"])
 
 
 def test_what_is_left_open_and_the_options_are_keys_of_a_plan():
-    assert set(KEYS) >= paper.LEFT_OPEN
+    assert set(KEYS) >= LEFT_OPEN
     defaults = {name: one.default for name, one in signature(PaperField).parameters.items() if name in OPTIONS}
-    assert ["sigmas", "lambdas", *paper48.OPTIONS] == OPTIONS
-    assert {name: defaults[name] for name in paper48.OPTIONS} == paper48.OPTIONS
+    assert ["sigmas", "lambdas", *paper.OPTIONS] == OPTIONS
+    assert {name: defaults[name] for name in paper.OPTIONS} == paper.OPTIONS
 
 
 def test_of_another_pair_only_what_speaks_of_no_data_is_compared():
-    found = paper.differing(OTHER_PAIRS | {"epsilon": 0.3}, PLAN.model_copy(update={"split": "grouped"}))
+    found = differing(OTHER_PAIRS | {"epsilon": 0.3}, kept(PLAN) | {"split": "grouped"})
     assert found == ("epsilon 0.3 (paper: 0.05)",)
     pair = {"dataset": "trivia", "model": "gemma-3-1b", "data": "x.csv", "features": "x_*", "where": "a > 1"}
     plan = read_plan({"pairs": [pair | {"options": {"sigmas": [0.3], "patience": 20}}]})
-    assert paper.differing(OTHER_PAIRS, plan) == (
+    assert differing(OTHER_PAIRS, kept(plan)) == (
         "split grouped (paper: permutation)", "options.sigmas [0.3] (paper: not stated)",
     )  # fmt: skip

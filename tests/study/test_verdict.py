@@ -7,9 +7,9 @@ import pytest
 
 from miscal.study import read_plan
 from miscal.study.aggregates import certificates, verdict
-from miscal.study.tables import plan_content, planned
+from miscal.study.plan import StudyPlan
+from miscal.study.tables import ANSWERS, plan_content
 from miscal.study.verdict import n_planned, summarise
-from miscal.study.vocabulary import ANSWERS
 
 from .made_tables import other_pairs, papers_pairs, tables
 
@@ -73,13 +73,12 @@ def test_an_unfinished_study_adjusts_for_all_planned_pairs():
 
 def test_planned_pairs_are_counted_by_method(tmp_path):
     assert plan_content(tmp_path) == {"pairs": [], "by": "model"}
-    assert n_planned([], "auto") is None
+    assert n_planned(plan_content(tmp_path), "auto") is None
     pairs = [{"method": method} for method in ("both", "paper", "both", "auto", "auto")]
     (tmp_path / "plan.json").write_text(json.dumps({"pairs": pairs}))
-    assert [n_planned(plan_content(tmp_path)["pairs"], method) for method in ("paper", "auto")] == [3, 4]
-    assert planned(tmp_path) is None
+    assert [n_planned(plan_content(tmp_path), method) for method in ("paper", "auto")] == [3, 4]
     (tmp_path / "plan.json").write_text(read_plan("paper48").model_dump_json())
-    assert (len(plan_content(tmp_path)["pairs"]), planned(tmp_path)) == (48, read_plan("paper48"))
+    assert StudyPlan.model_validate_json(json.dumps(plan_content(tmp_path))) == read_plan("paper48")
 
 
 def papers_pairs_on(pairs: pl.DataFrame, dataset: str) -> int:

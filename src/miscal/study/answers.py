@@ -17,8 +17,7 @@ from miscal.findings.shared_findings import SHARED
 from miscal.report.formatting import brief_points, count, metric, percent, points, size
 from miscal.report.texts import short
 from miscal.study.aggregates import beyond_chance
-from miscal.study.tables import LEARNED, SOUGHT, Tables, of_method
-from miscal.study.vocabulary import Words
+from miscal.study.tables import LEARNED, SOUGHT, Tables, Words, of_method
 
 NARROW = 0.02
 """Half-width of the interval of a mean residual at which a pair has rows enough to say how much it promises."""

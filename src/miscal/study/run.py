@@ -19,9 +19,8 @@ from miscal.base.workers import InProcess, Processes, Workers, WorkItem, choose_
 from miscal.discovery.summary_parts import Answer
 from miscal.study.plan import KINDS, OF_DATASETS, StudyCell, StudyPlan, cells_of, pairs_of_cell
 from miscal.study.plan_file import read_plan
-from miscal.study.tables import PLAN, StudyFolder, plan_content, read_tables, write_tables
+from miscal.study.tables import PLAN, StudyFolder, plan_content, read_tables, vocabulary_of, write_tables
 from miscal.study.verdict import study_lines
-from miscal.study.vocabulary import vocabulary_of
 
 PAGES_EVERY = 300.0
 """Seconds between two drawings of the page while cells are computed, at least: drawing takes about ten."""
@@ -289,7 +288,7 @@ class _Run:
 def draw_pages(out: Path, *, paper: bool = False) -> tuple[Path, tuple[str, ...]]:
     """Draw the pages of a study from its tables; return the path of the first, and what is printed."""
     # matplotlib comes after hours of computing, not before
-    from miscal.study.pages.write import SUMMARY, write_pages
+    from miscal.study.pages import SUMMARY, write_pages
 
     page, tables = write_pages(out, paper=paper), read_tables(out)
     answer = Answer(**json.loads((out / SUMMARY).read_text(encoding="utf-8"))["answer"])

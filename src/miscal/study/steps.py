@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from miscal.base.arrays import as_text, column_of
+from miscal.base.arrays import as_text, column_of, dense_rank
 from miscal.base.errors import InputError, InternalError, MiscalError, MismatchError
 from miscal.base.files import write_whole
 from miscal.base.folds import linked
@@ -90,21 +90,16 @@ def same_questions(pairs: Sequence[pl.DataFrame], sources: Sequence[str | None])
     for way, known in (("key", one_source), ("content", not rows["content"].null_count())):
         shared = (pl.col("pair").n_unique().over(way) > 1).mean()
         if known and rows.select(shared).item() >= LEAST:
-            number = _numbers(rows[way])
+            number = (dense_rank(rows[way]) - 1).to_numpy()
             break
     named = rows["group"].is_not_null().to_numpy()
     if named.any():
-        groups = _numbers(rows["group"].drop_nulls())
+        groups = (dense_rank(rows["group"].drop_nulls()) - 1).to_numpy()
         # where none are named, each row has a group of its own
         group = int(groups.max()) + 1 + np.arange(rows.height)
         group[named] = groups
         number = linked(number, group)[number]
     return np.split(number, np.cumsum([one.height for one in pairs])[:-1])
-
-
-def _numbers(values: pl.Series) -> NDArray[np.int64]:
-    """Give equal values one number, from 0."""
-    return values.rank("dense").to_numpy().astype(np.int64) - 1
 
 
 # --- the split ----------------------------------------------------------------------------------------------------
@@ -311,7 +306,7 @@ def measure(job: CellJob) -> CellResult:
 
 def audit(job: CellJob) -> CellResult:
     """Refit under a null and with other seeds."""
-    from miscal.study.audits import audit
+    from miscal.study.pair_result import audit
 
     asked = {name: job.cell.settings[name] for name in ("null", "draws", "seeds")}
     return CellResult(
@@ -321,7 +316,7 @@ def audit(job: CellJob) -> CellResult:
 
 def duel(job: CellJob) -> CellResult:
     """Compare both methods on the evaluation rows in both."""
-    from miscal.study.audits import duel_rows
+    from miscal.study.pair_result import duel_rows
 
     pair, folder = job.pair, job.folder
     auto, paper = (read_run(folder.run(pair.pair, method)) for method in ("auto", "paper"))
@@ -331,8 +326,7 @@ def duel(job: CellJob) -> CellResult:
 
 def together(job: CellJob) -> CellResult:
     """Look at all pairs of a data set at once, as many of them as have been fitted."""
-    from miscal.study.measures import COMPARING, TOGETHER
-    from miscal.study.measures.models import model_rows
+    from miscal.study.together import COMPARING, measure_groups, model_rows
 
     folder, method = job.folder, job.cell.method
     fitted = [
@@ -343,7 +337,7 @@ def together(job: CellJob) -> CellResult:
     sources = [folder.load(name_of("read", pair.pair))["facts"]["keys"] for pair in fitted]
     questions = same_questions(keys, sources)
     models = [model_rows(pair_result(job, pair), own) for pair, own in zip(fitted, questions, strict=True)]
-    ways = (*TOGETHER, *COMPARING) if len(models) > 1 else TOGETHER
+    ways = (measure_groups, *(COMPARING if len(models) > 1 else ()))
     return CellResult(_gathered(way(models) for way in ways), {"pairs": [pair.pair for pair in fitted]})
 
 

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from miscal.calibration.metrics.scores import log_loss, mean_interval
-from miscal.study.audits import duel_rows
+from miscal.study.pair_result import duel_rows
 
 from .conftest import named
 

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from miscal.data.triples import Triples
-from miscal.study.measures import spaces
-from miscal.study.measures.spaces import measure_layouts
+from miscal.study import measures as spaces
+from miscal.study.measures import measure_layouts
 from miscal.study.pair_result import PairResult
 from miscal.study.plan import StudyPair
 from miscal.study.tables import TABLES

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import miscal
 from miscal.data.triples import Triples
 from miscal.discovery.discover import discover
-from miscal.study.measures.spaces import (
+from miscal.study.measures import (
     PERMUTATIONS,
     measure_purity,
     nearest_others,

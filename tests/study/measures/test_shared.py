@@ -9,8 +9,8 @@ import pytest
 
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.findings.conditions.condition import Frame, read_condition
-from miscal.study.measures.models import ModelRows, measure_shared
 from miscal.study.tables import TABLES
+from miscal.study.together import ModelRows, measure_shared
 
 TYPES = {pl.String: str, pl.Int64: int, pl.Float64: float, pl.Boolean: bool}
 

@@ -8,8 +8,9 @@ import pytest
 from scipy.stats import binom
 
 from miscal.calibration.metrics.scores import log_losses
-from miscal.study.measures import COMPARING, TOGETHER
-from miscal.study.measures.models import (
+from miscal.study.tables import TABLES
+from miscal.study.together import (
+    COMPARING,
     PairedModels,
     measure_group_rankings,
     measure_groups,
@@ -17,13 +18,12 @@ from miscal.study.measures.models import (
     measure_transfer_shifts,
     ranked,
 )
-from miscal.study.tables import TABLES
 
 from ..made_models import GROUPS, equal_models, model, teachers
 
 
 def test_every_row_has_the_columns_of_its_table():
-    for way in (*TOGETHER, *COMPARING):
+    for way in (measure_groups, *COMPARING):
         for name, rows in way(teachers(0)).items():
             assert all(set(row) == set(TABLES[name]) for row in rows), name
 

@@ -6,9 +6,8 @@ import polars as pl
 import pytest
 from matplotlib.figure import Figure
 
-from miscal.study.figures import StudyFigure
-from miscal.study.pages import write
-from miscal.study.pages.write import write_pages
+from miscal.study import pages
+from miscal.study.pages import StudyFigure, write_pages
 
 
 def save(out: Path, made: dict[str, pl.DataFrame]) -> Path:
@@ -31,7 +30,7 @@ PLAIN = StudyFigure("sizes", "A plain figure", "figure 7b", plain, "There is not
 @pytest.fixture
 def make_pages(tmp_path, monkeypatch):
     """Write the pages of tables with one plain figure, by default beside the paper; give back their folder."""
-    monkeypatch.setattr(write, "FIGURES", (PLAIN,))
+    monkeypatch.setattr(pages, "FIGURES", (PLAIN,))
 
     def make(made: dict[str, pl.DataFrame], name: str = "study", *, paper: bool = True) -> Path:
         out = save(tmp_path / name, made)

@@ -24,9 +24,18 @@ from miscal.report.frame import render_page
 from miscal.report.opening import aligned
 from miscal.study.drawing import look, write
 from miscal.study.plan import differing
-from miscal.study.synthetic.experiments import KEYS, RESREG, ExperimentCell, Record, Settings, cells_of, from_stored
+from miscal.study.synthetic.experiments import (
+    KEYS,
+    RESREG,
+    ExperimentCell,
+    Record,
+    Settings,
+    cells_of,
+    costs_of,
+    from_stored,
+)
 from miscal.study.synthetic.fits import compute
-from miscal.study.synthetic.sections import BUILDERS, SAID, SOURCE, TITLES, costs_of, written
+from miscal.study.synthetic.sections import BUILDERS, SAID, SOURCE, TITLES, written
 from miscal.study.tables import CellFolder
 
 _SETTINGS = "settings.json"

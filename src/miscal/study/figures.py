@@ -35,9 +35,8 @@ from miscal.study.drawing import (
     soft_grid,
     zero,
 )
-from miscal.study.paper_numbers import DATASETS, EXAMPLE, GAPS, beside, reproduced
-from miscal.study.tables import LEARNED, RAW, REGIONS, Tables, methods_of, of_method
-from miscal.study.vocabulary import Words, vocabulary_of
+from miscal.study.paper import DATASETS, EXAMPLE, GAPS, beside, reproduced
+from miscal.study.tables import LEARNED, RAW, REGIONS, Tables, Words, methods_of, of_method, vocabulary_of
 
 Drawn = Iterator[tuple[str, Figure]]
 

@@ -449,3 +449,7 @@ def _both(paired: PairedModels, one: int, other: int) -> tuple[Ints, Ints]:
 def _once(question: Ints) -> NDArray[np.bool_]:
     _, place, times = np.unique(question, return_inverse=True, return_counts=True)
     return times[place] == 1
+
+
+COMPARING = (measure_shared, measure_rankings, measure_group_rankings, measure_transfer_shifts)
+"""What sets the pairs on a data set side by side, of which there must be two."""

@@ -17,12 +17,11 @@ from miscal.report.alone import FIRST_ERROR
 from miscal.report.formatting import DASH, brief, count, metric, percent, signed, size
 from miscal.report.sheet import Cell, Column, Table
 from miscal.report.texts import short
-from miscal.study import paper_numbers as paper
+from miscal.study import paper
 from miscal.study.aggregates import certificates, deferral_numbers, null_numbers, seed_numbers, threshold_numbers
 from miscal.study.answers import firsts, list_names, ranks, roughly
 from miscal.study.plan import METHODS
-from miscal.study.tables import LEARNED, MEANINGS, SOUGHT, Tables, of_method
-from miscal.study.vocabulary import EVENTS, Words
+from miscal.study.tables import EVENTS, LEARNED, MEANINGS, SOUGHT, Tables, Words, of_method
 
 Described = tuple[str, Callable[..., Cell], str]
 """A column: its heading, what writes a cell, and the columns of the frame that it is given, with blanks in between."""
@@ -128,9 +127,13 @@ def report_link(out: Path, pair: str, method: str) -> str | None:
 
 
 def pair_grids(
-    tables: Tables, method: str, planned: Mapping[str, int | None], out: Path, words: Words
+    tables: Tables, method: str, methods: Mapping[str, Mapping[str, Any]], out: Path, words: Words
 ) -> dict[str, Table | None]:
-    """List every pair with what its owner looks for first (``board``), and under every method (``pairs``)."""
+    """List every pair with what its owner looks for first (``board``), and under every method (``pairs``).
+
+    `methods` is what is found under each (:func:`miscal.study.aggregates.verdict`).
+    """
+    planned = {one: found["n_family"] for one, found in methods.items()}
     spoken = {"confidences": words["probabilities"], "confidence": words["probability"]}
     hints = {
         column: re.sub("confidences?", lambda found: spoken[found[0]], meaning)
