@@ -80,7 +80,7 @@ def test_all_pairs_of_a_set_are_asked_the_commit_that_was_noted_first(tmp_path, 
     commits = iter(["first", "second"])
     monkeypatch.setattr("miscal.scoring.tasks.commit_of", lambda task: next(commits))
     plan, _ = jobs(tmp_path)
-    cells = [cell for cell in cells_of(plan) if cell.kind == "score" and cell.of[0].startswith("mmlu.")]
+    cells = [cell for cell in cells_of(plan) if cell.kind == "score" and cell.of.startswith("mmlu.")]
     folder = StudyFolder(tmp_path)
     for coming in (cells, cells[5:]):
         found = pinned(plan, folder, coming)

@@ -68,7 +68,7 @@ def test_turning_an_event_round_changes_no_prediction():
 def test_the_seconds_of_scoring_are_those_of_its_cell(tmp_path):
     folder = StudyFolder(tmp_path / "study")
     plan = read_plan({"pairs": [{"dataset": "d", "model": "m", "score": {"model": "m", "task": "mmlu"}}]})
-    job = steps.CellJob(folder, plan, StudyCell("measure", ("d.m",), "auto"))
+    job = steps.CellJob(folder, plan, StudyCell("measure", "d.m", "auto"))
     assert steps.seconds_score(job, job.pair) is None
-    folder.save(StudyCell("score", ("d.m",)), {}, {}, 12.5)
+    folder.save(StudyCell("score", "d.m"), {}, {}, 12.5)
     assert steps.seconds_score(job, job.pair) == 12.5

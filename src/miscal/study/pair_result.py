@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from miscal.base.folds import row_groups
@@ -25,10 +26,10 @@ from miscal.discovery.run import RunContent
 from miscal.estimators.estimate import regimes_of
 from miscal.estimators.paper.readout import choose_raw_field
 from miscal.evidence.stability import spread
-from miscal.runs.audit import DATA, Refitting, check_refitting, refit_under_null, refit_with_seeds
+from miscal.runs.audit import DATA, Refitting, refit_under_null, refit_with_seeds
 from miscal.runs.compare.estimates import FOLDS
 from miscal.study.plan import StudyPair
-from miscal.study.tables import attributes, with_ends
+from miscal.study.tables import REGIONS, attributes, with_ends
 
 TableRows = Mapping[str, Sequence[Mapping[str, Any]]]
 """Rows by the name of their table, with the columns of :data:`miscal.study.tables.TABLES`."""
@@ -81,9 +82,7 @@ class FieldRows:
     @property
     def regions(self) -> dict[str, np.ndarray]:
         """Masks of all rows and of each regime, bool (n,)."""
-        regime = self.regime
-        every = np.ones(len(regime), dtype=bool)
-        return {"all": every, **{name: regime == name for name in ("over", "under", "good")}}
+        return {name: np.full(len(self.delta), True) if name == "all" else self.regime == name for name in REGIONS}
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,10 +122,9 @@ class PairResult:
     def learned(self) -> FieldRows:
         """The evaluation rows, in the learned geometry."""
         some = self.found.table.filter(evaluated_rows(self.triples))
-        names = ("confidence", "delta", "visible", "hidden", "supported", "corrected")
-        columns = {name: some[name].to_numpy() for name in names}
-        columns["local"] = some["regime"].is_not_null().to_numpy()
-        return FieldRows(correct=some["correct"].to_numpy().astype(np.float64), epsilon=self.epsilon, **columns)
+        some = some.with_columns(pl.col("correct").cast(pl.Float64), local=pl.col("regime").is_not_null())
+        names = ("correct", "confidence", "delta", "visible", "hidden", "local", "supported", "corrected")
+        return FieldRows(*(some[name].to_numpy() for name in names), epsilon=self.epsilon)
 
     @cached_property
     def raw(self) -> FieldRows | None:
@@ -161,15 +159,9 @@ class PairResult:
         )
         estimate = smoothed.estimate(triples.X[test], learned.confidence)
         chosen = attributes(smoothed, "sigma", "alpha", "proxy")
-        return replace(
-            learned,
-            delta=estimate.delta,
-            hidden=estimate.delta - learned.visible,
-            local=estimate.local,
-            supported=estimate.supported,
-            corrected=estimate.corrected,
-            chosen=chosen | {"seconds_field": round(time.monotonic() - start, 3)},
-        )
+        chosen["seconds_field"] = round(time.monotonic() - start, 3)
+        own = attributes(estimate, "delta", "local", "supported", "corrected")
+        return replace(learned, **own, hidden=estimate.delta - learned.visible, chosen=chosen)
 
     @cached_property
     def globally_corrected(self) -> np.ndarray:
@@ -228,21 +220,16 @@ def units(triples: Triples) -> np.ndarray:
 
 # --- audits: what is found under a null, how the proxy went, what other seeds find ------------------------------------
 
-STATISTICS = {
-    "delta_std": "delta_std",
-    "std_hidden": "std_hidden",
-    "share_miscalibrated": "share_miscalibrated",
-    "gap": "gap_clipped",
-}
-"""Statistic of the table ``nulls``: the statistic of the audit that it is."""
+STATISTICS = ("delta_std", "std_hidden", "share_miscalibrated", "gap")
+"""Statistics of the table ``nulls``; the gap is cut off at 0."""
 
 
 def audit(
     result: PairResult,
     *,
-    null: str = "permuted",
-    draws: int = 20,
-    seeds: int = 5,
+    null: str,
+    draws: int,
+    seeds: int,
     options: Mapping[str, Any] | None = None,
     n_jobs: int | None = None,
     device: str = "auto",
@@ -253,13 +240,7 @@ def audit(
     refits draw outcomes from (:data:`miscal.runs.audit.NULL_QUESTIONS`), "permuted" being the paper's, and the
     study's own seed is among `seeds`. Fills ``nulls``, ``proxy_curves`` (method "paper" with test rows), ``seeds`` and
     ``seed_pairs``.
-
-    Raises
-    ------
-    InputError
-        If a setting is out of range.
     """
-    check_refitting(null, draws, seeds)
     quietly = lambda name: None  # noqa: E731
     rows = Refitting(
         result.triples,
@@ -274,20 +255,20 @@ def audit(
     nulls, curves = refit_under_null(rows, null, draws, quietly)
     stability, by_seed = refit_with_seeds(rows, seeds, quietly)
     named, pair = result.named, attributes(result.pair, "pair", "dataset", "model")
-    compared = {
-        name: attributes(nulls[source], "observed", "mean", "std", "p_value") for name, source in STATISTICS.items()
-    }
+    compared = {}
+    for name in STATISTICS:
+        found = nulls["gap_clipped" if name == "gap" else name]
+        compared[name] = found.observed, found.mean, found.std, found.p_value
     for name in ("proxy", "epoch") if curves else ():
-        # they measure no structure, so that there is no p-value
         values = {curve.draw: float(getattr(curve, name)) for curve in curves}
-        observed = values.pop(DATA)
-        known = attributes(spread(list(values.values())), "mean", "std")
-        compared[name] = {"observed": observed, "p_value": None, **known}
+        observed, refits = values.pop(DATA), spread(list(values.values()))
+        # they measure no structure, so that there is no p-value
+        compared[name] = observed, refits.mean, refits.std, None
     return {
         "nulls": [
-            {**named, "null": null, "statistic": name, "observed": found["observed"], "null_mean": found["mean"]}
-            | {"null_std": found["std"], "p_value": found["p_value"], "n_draws": draws}
-            for name, found in compared.items()
+            {**named, "null": null, "statistic": name, "observed": observed, "null_mean": mean, "null_std": std}
+            | {"p_value": p_value, "n_draws": draws}
+            for name, (observed, mean, std, p_value) in compared.items()
         ],
         "proxy_curves": [
             {**pair, "null": null, "draw": curve.draw, "epoch": epoch, "proxy": proxy, "chosen": epoch == curve.epoch}
@@ -312,20 +293,13 @@ def duel_rows(pair: StudyPair, auto: RunContent, paper: RunContent, unit: NDArra
     There is none where no row is evaluated in both. `unit`, (n,), numbers the rows that count as one, because their
     inputs are equal or their group is; the interval is Student's, over units (Liang and Zeger, 1986).
     """
-    tables = auto.table, paper.table
-    evaluated = np.logical_and.reduce([table["split"].fill_null("test").to_numpy() == "test" for table in tables])
-    at = np.flatnonzero(evaluated)
-    if not len(at):
+    both = auto.table.with_columns(theirs=paper.table["corrected"], other=paper.table["split"], unit=unit)
+    both = both.filter(pl.all_horizontal(pl.col("split", "other").fill_null("test") == "test"))
+    if both.is_empty():
         return []
-    correct = tables[0]["correct"].to_numpy()[at].astype(np.float64)
-    ours, theirs = (log_losses(correct, table["corrected"].to_numpy()[at]) for table in tables)
-    saved = mean_interval(theirs - ours, groups=unit[at])
-    return [
-        {
-            **attributes(pair, "pair", "dataset", "model"),
-            "n": len(at),
-            "log_loss_auto": float(ours.mean()),
-            "log_loss_paper": float(theirs.mean()),
-            **with_ends("saved", saved.value, saved.interval),
-        }
-    ]
+    correct = both["correct"].to_numpy().astype(np.float64)
+    ours, theirs = (log_losses(correct, both[name].to_numpy()) for name in ("corrected", "theirs"))
+    saved = mean_interval(theirs - ours, groups=both["unit"].to_numpy())
+    row = attributes(pair, "pair", "dataset", "model") | {"n": both.height, "log_loss_auto": float(ours.mean())}
+    row |= {"log_loss_paper": float(theirs.mean())}
+    return [row | with_ends("saved", saved.value, saved.interval)]

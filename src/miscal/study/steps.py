@@ -177,6 +177,11 @@ class CellJob:
         return pairs_of_cell(self.plan, self.cell)[0]
 
     @property
+    def options(self) -> dict[str, Any] | None:
+        """Options of the estimator; None without any."""
+        return dict(self.cell.settings["options"]) or None
+
+    @property
     def wants_gpu(self) -> bool:
         """Whether it is faster on a GPU: it asks a model, or trains the paper's phi."""
         if self.cell.kind == "score":
@@ -261,7 +266,7 @@ def read(job: CellJob) -> CellResult:
 
 def split(job: CellJob) -> CellResult:
     """Deal the questions of a data set to train, val and test, those that were dealt before as they were."""
-    folder, dataset = job.folder, job.cell.of[0]
+    folder, dataset = job.folder, job.cell.of
     known_pairs = [pair.pair for pair in job.plan.on(dataset) if folder.is_done(name_of("read", pair.pair))]
     if not known_pairs:
         raise InputError(f"no pair on {dataset} could be read, so there is nothing to split")
@@ -283,7 +288,7 @@ def fit(job: CellJob) -> CellResult:
         discover,
         split_triples(job, pair),
         method=method,
-        options=_options(job),
+        options=job.options,
         seed=pair.seed,
         epsilon=pair.epsilon,
         min_rows=pair.min_rows,
@@ -309,9 +314,7 @@ def audit(job: CellJob) -> CellResult:
     from miscal.study.pair_result import audit
 
     asked = {name: job.cell.settings[name] for name in ("null", "draws", "seeds")}
-    return CellResult(
-        audit(pair_result(job), **asked, options=_options(job), n_jobs=job.n_jobs, device=job.pair.device)
-    )
+    return CellResult(audit(pair_result(job), **asked, options=job.options, n_jobs=job.n_jobs, device=job.pair.device))
 
 
 def duel(job: CellJob) -> CellResult:
@@ -329,9 +332,7 @@ def together(job: CellJob) -> CellResult:
     from miscal.study.together import COMPARING, measure_groups, model_rows
 
     folder, method = job.folder, job.cell.method
-    fitted = [
-        p for p in pairs_of_cell(job.plan, job.cell) if folder.is_done(name_of("discover", p.pair, method=method))
-    ]
+    fitted = [p for p in pairs_of_cell(job.plan, job.cell) if folder.is_done(name_of("discover", p.pair, method))]
     # embeddings of many models would not fit into memory: what is measured of each pair is taken before the next
     keys = [own_parquet(folder.keys(pair.pair)) for pair in fitted]
     sources = [folder.load(name_of("read", pair.pair))["facts"]["keys"] for pair in fitted]
@@ -432,10 +433,6 @@ def seconds_score(job: CellJob, pair: StudyPair) -> float | None:
     """Seconds that the cell of the scoring took; of one that was interrupted, those of the last call."""
     name = name_of("score", pair.pair)
     return job.folder.load(name)["seconds"] if job.folder.is_done(name) else None
-
-
-def _options(job: CellJob) -> dict[str, Any] | None:
-    return dict(job.cell.settings["options"]) or None
 
 
 def _gathered(parts: Iterable[TableRows]) -> TableRows:

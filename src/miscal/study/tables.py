@@ -39,12 +39,8 @@ SOUGHT = 0.05
 REGIONS = ("all", "over", "under", "good")
 """Regions that corrections are scored on, in the order of pages and figures: all rows, and the regimes of delta."""
 
-_TYPES: Mapping[str, type[pl.DataType]] = {
-    "text": pl.String,
-    "whole": pl.Int64,
-    "number": pl.Float64,
-    "truth": pl.Boolean,
-}
+_TYPES: Mapping[str, type[pl.DataType]]
+_TYPES = {"text": pl.String, "whole": pl.Int64, "number": pl.Float64, "truth": pl.Boolean}
 
 
 TABLES: dict[str, dict[str, type[pl.DataType]]] = {}
@@ -99,16 +95,11 @@ def write_tables(folder: StudyFolder, cells: Sequence[StudyCell], failures: Sequ
     Rows come in the order of the plan's cells, and within a cell as it made them: the same cells give the same bytes,
     whichever was finished first.
     """
-    rows: dict[str, list[Mapping[str, Any]]] = {name: [] for name in TABLES}
-    rows["failures"] = list(failures)
-    for cell in cells:
-        if folder.is_done(cell.name):
-            for name, some in folder.load(cell.name)["rows"].items():
-                rows[name].extend(some)
+    done = [folder.load(cell.name)["rows"] for cell in cells if folder.is_done(cell.name)]
     place = folder.path / "tables"
     place.mkdir(exist_ok=True)
-    for name, some in rows.items():
-        table = frame(name, some)
+    for name in TABLES:
+        table = frame(name, failures if name == "failures" else [row for rows in done for row in rows.get(name, ())])
         if name == "groups":
             table = adjust(table)
         write_whole(place / f"{name}.parquet", table.write_parquet)
@@ -292,14 +283,8 @@ class StudyFolder(CellFolder):
 
     def save(self, cell: StudyCell, rows: Any, facts: Any, seconds: float) -> None:
         """Keep the result of a cell; from then on it is done."""
-        content = {
-            "cell": cell.name,
-            "settings": cell.settings,
-            "facts": facts,
-            "rows": rows,
-            "seconds": round(seconds, 3),
-            "miscal": metadata.version("miscal"),
-        }
+        content = {"cell": cell.name, "settings": cell.settings, "facts": facts, "rows": rows}
+        content |= {"seconds": round(seconds, 3), "miscal": metadata.version("miscal")}
         self.cells.save(cell.name, content)
 
     # --- the plan -------------------------------------------------------------------------------------------------
