@@ -202,11 +202,8 @@ def test_pairs_without_numbers_are_left_out(name):
                 pl.lit(None, kind).alias(column) for column, kind in table.schema.items()
                 if kind == pl.Float64 and column not in ("epsilon", "coverage", "left", "right", "risk", "proxy"))
             for key, table in made.items()}  # fmt: skip
-    bare["pairs"] = bare["pairs"].with_columns(
-        pl.lit(None, pl.String).alias("worst"),
-        pl.lit(0.0).alias("gap_clipped"),
-        pl.lit(None, pl.String).alias("family"),
-    )
+    nothing = pl.lit(None, pl.String)
+    bare["pairs"] = bare["pairs"].with_columns(worst=nothing, gap_clipped=pl.lit(0.0), family=nothing)
     drawn(name, bare)
 
 

@@ -28,12 +28,8 @@ EDGE_CASE = 0.05
 TOLERANCE = -0.005
 """Mean change of smECE down to which a correction counts as doing no harm, whichever correction it is."""
 
-VARIED = frozenset(
-    (dataset, model)
-    for dataset, family in (("hh-rlhf", "qwen3"), ("mmlu", "llama-3"))
-    for model in paper.MODELS
-    if model.startswith(family)
-)
+_VARIED = {"hh-rlhf": "qwen3", "mmlu": "llama-3"}
+VARIED = frozenset((of, name) for of, family in _VARIED.items() for name in paper.MODELS if name.startswith(family))
 """The pairs that section 5 names for a field that varies much."""
 
 NO_DIRECTION = "no direction"
@@ -151,15 +147,8 @@ def _gaps(tables: Tables, method: str) -> _Made:
     if share is not None:
         says = "In pairs with a gap of at least 0.06, the worst slice is no rare edge case."
         published = f"{percent(paper.LARGE_GAP_SHARE)} of rows (its table 5b contradicts this)"
-        yield (
-            "gaps",
-            "section 5",
-            says,
-            published,
-            f"{percent(share)} of rows",
-            n_large,
-            direction(share > EDGE_CASE, n_large),
-        )
+        here, told = f"{percent(share)} of rows", direction(share > EDGE_CASE, n_large)
+        yield "gaps", "section 5", says, published, here, n_large, told
     rows = own.drop_nulls("delta_std").to_dicts()
     named, others = (
         [row["delta_std"] for row in rows if (paper.reproduced(row) in VARIED) is inside] for inside in (True, False)
@@ -233,10 +222,7 @@ def _raw(tables: Tables, method: str) -> _Made:
 def _nulls(tables: Tables, method: str) -> _Made:
     """Whether field and gap are larger than after the labels were shuffled, and learning goes on for longer."""
     table = aggregates.null_numbers(tables["nulls"], method)
-    for name, says in (
-        ("delta_std", "The field varies more than if labels are shuffled."),
-        ("gap", "The gap is larger than if labels are shuffled."),
-    ):
+    for name, more in (("delta_std", "The field varies more"), ("gap", "The gap is larger")):
         known = table.drop_nulls([name, f"{name}_null_mean", f"{name}_p"])
         if known.height:
             # the smallest value that p can take; the tolerance is for the rounding of sums
@@ -244,15 +230,14 @@ def _nulls(tables: Tables, method: str) -> _Made:
             published, here = (of_pairs(one[name] > one[f"{name}_null_mean"]) for one in (paper.NULLS, known))
             published, here = f"above the mean of the refits in {published}", f"above their mean in {here}"
             here = f"{here}, above every refit in {beyond.sum()}"
+            says = f"{more} than if labels are shuffled."
             yield "nulls", "table 2", says, published, here, known.height, in_every(beyond)
     epochs = table.drop_nulls(["epoch", "epoch_null_mean", "epoch_null_std"])
     later = epochs["epoch"] > epochs["epoch_null_mean"]
     if epochs.height:
-        says, here = (
-            "Learning goes on for longer than if labels are shuffled.",
-            f"a later epoch is kept in {of_pairs(later)}",
-        )
-        yield "proxies", "appendix F.3", says, "stated, without a number", here, len(later), in_every(later)
+        says = "Learning goes on for longer than if labels are shuffled."
+        here, published = f"a later epoch is kept in {of_pairs(later)}", "stated, without a number"
+        yield "proxies", "appendix F.3", says, published, here, len(later), in_every(later)
 
 
 def _seeds(tables: Tables, method: str) -> _Made:
@@ -291,12 +276,9 @@ def _thresholds(tables: Tables, method: str) -> _Made:
     says, here = "Pairs with a gap above 0.06 are found at every threshold.", f"{write_range(above, 0)} of {n} pairs"
     yield "thresholds", "table 4", says, published, here, n, direction(min(above) > 0, n)
     if medians := table["brier_gap"].drop_nulls().to_list():
-        says, published = (
-            "On the worst slices of these pairs the Brier score is worse, too: median gaps.",
-            cited["brier_gap"],
-        )
-        found = direction(min(medians) > 0, most)
-        yield "thresholds", "table 4", says, write_range(published), write_range(medians), most, found
+        says = "On the worst slices of these pairs the Brier score is worse, too: median gaps."
+        here, found = write_range(medians), direction(min(medians) > 0, most)
+        yield "thresholds", "table 4", says, write_range(cited["brier_gap"]), here, most, found
     for name, (points, *both) in aggregates.threshold_correlations(tables["thresholds"], method).items():
         n, values = points["pair"].n_unique(), [one.value for one in both]
         if None not in values:

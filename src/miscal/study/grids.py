@@ -159,20 +159,14 @@ def pair_grids(
     def worst(region: str | None, share: float | None) -> Cell:
         return Cell(region, percent(share, 0), region, key=region) if region else Cell("none")
 
-    of_model = (
-        words["model"].capitalize(),
-        lambda model, pair, method: name(model, report_link(out, pair, method)),
-        "model pair method",
-    )
+    linked = lambda model, pair, method: name(model, report_link(out, pair, method))  # noqa: E731
+    of_model = (words["model"].capitalize(), linked, "model pair method")
     of_rows: list[Described] = [
         ("Rows", whole, "n_test"), (words["rate"].capitalize(), rate, "accuracy outcome"),
         (words["probability"].capitalize(), share, "confidence"), ("smECE", score, "smece"),
     ]  # fmt: skip
-    measures = {
-        "Calibration cost": "calibration_cost",
-        "Hidden cost": "hidden_cost",
-        "Log loss after": "log_loss_corrected",
-    }
+    measures = {"Calibration cost": "calibration_cost", "Hidden cost": "hidden_cost"}
+    measures["Log loss after"] = "log_loss_corrected"
     outcomes = of_method(tables["pairs"], method, LEARNED).select("pair", "outcome")
     board = board_table(tables, method).join(outcomes, on="pair", maintain_order="left")
     adjusted = pl.concat(
@@ -249,7 +243,7 @@ def verdict_grid(methods: Mapping[str, Mapping[str, Any]], words: Words) -> Tabl
     note = (
         "Intervals that exclude 0 are not adjusted for the number of pairs. An unfinished study adjusts p-values over "
     )
-    note += "all pairs that are planned."
+    note += "over all pairs that are planned."
     return grid("Verdict", pl.DataFrame(rows), columns, note, sortable=False) if methods else None
 
 

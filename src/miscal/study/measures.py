@@ -87,40 +87,24 @@ def _of_geometry(result: PairResult, geometry: str, rows: FieldRows) -> dict[str
         y, f, regime, min_rows=least, groups=result.groups, n_draws=BOOTSTRAP_DRAWS, random_state=pair.seed
     )
     gap, share = drawn.gap, drawn.share
-    return {
-        **result.named,
-        "geometry": geometry,
-        **attributes(pair, "family", "billions", "seed", "min_rows"),
-        "outcome": summary.kind,
-        "epsilon": result.epsilon,
-        **attributes(summary, "evidence", "n", "n_train", "n_val"),
-        **{name: getattr(summary.global_, name).value for name in ("smece", "brier", "log_loss")},
-        "n_test": len(y),
-        "d": summary.data.n_features,
-        # those of the summary are of all rows
-        "accuracy": float(y.mean()),
-        "confidence": float(f.mean()),
-        "seconds_score": result.seconds_score,
-        "log_loss_corrected": float(local.mean()),
-        "log_loss_global": float(globally.mean()),
-        **_mean("log_loss_saved", raw - local, result.unit),
-        **_mean("log_loss_saved_local", globally - local, result.unit),
-        "delta_mean": float(rows.delta.mean()),
-        "delta_std": float(rows.delta.std()),
-        "std_visible": float(rows.visible.std()),
-        "std_hidden": float(rows.hidden.std()),
-        "share_over": float(np.mean(regime == "over")),
-        "share_under": float(np.mean(regime == "under")),
-        "share_unsupported": float(np.mean(~rows.supported)),
-        **attributes(at, "worst", "gap", "share_worst", "brier_gap"),
-        "gap_clipped": clipped(at.gap),
-        "gap_boot_mean": gap and gap.mean,
-        "gap_boot_mean_clipped": gap and gap.mean_clipped,
-        "gap_low": gap and gap.low,
-        "gap_high": gap and gap.high,
-        "share_low": share and share.low,
-        "share_high": share and share.high,
-    }
+    about = {"geometry": geometry, "outcome": summary.kind, "epsilon": result.epsilon, "d": summary.data.n_features}
+    about |= attributes(pair, "family", "billions", "seed", "min_rows") | {"seconds_score": result.seconds_score}
+    about |= attributes(summary, "evidence", "n", "n_train", "n_val")
+    scores = {name: getattr(summary.global_, name).value for name in ("smece", "brier", "log_loss")}
+    # those of the summary are of all rows
+    scores |= {"n_test": len(y), "accuracy": float(y.mean()), "confidence": float(f.mean())}
+    scores |= {"log_loss_corrected": float(local.mean()), "log_loss_global": float(globally.mean())}
+    scores |= _mean("log_loss_saved", raw - local, result.unit)
+    scores |= _mean("log_loss_saved_local", globally - local, result.unit)
+    field = {"delta_mean": float(rows.delta.mean()), "delta_std": float(rows.delta.std())}
+    field |= {f"std_{part}": float(getattr(rows, part).std()) for part in ("visible", "hidden")}
+    field |= {f"share_{side}": float(np.mean(regime == side)) for side in ("over", "under")}
+    field["share_unsupported"] = float(np.mean(~rows.supported))
+    worst = attributes(at, "worst", "gap", "share_worst", "brier_gap") | {"gap_clipped": clipped(at.gap)}
+    worst |= {f"gap_boot_{name}": gap and getattr(gap, name) for name in ("mean", "mean_clipped")}
+    worst |= {f"gap_{end}": gap and getattr(gap, end) for end in ("low", "high")}
+    worst |= {f"share_{end}": share and getattr(share, end) for end in ("low", "high")}
+    return {**result.named, **about, **scores, **field, **worst}
 
 
 def _mean(name: str, values: np.ndarray, unit: np.ndarray, ends: str | None = None) -> dict[str, float | None]:
@@ -132,33 +116,24 @@ def _mean(name: str, values: np.ndarray, unit: np.ndarray, ends: str | None = No
 def _of_learned(result: PairResult) -> dict[str, Any]:
     """Collect what a run knows of the learned geometry alone."""
     summary = result.found.summary
-    certificate, findings, selection = summary.certificate, summary.findings, summary.selection
+    certificate, findings, selection, gap = summary.certificate, summary.findings, summary.selection, summary.gap
     chosen: dict[str, Any] = {}
     if summary.method == "paper":
         chosen = selection.chosen | next(candidate for candidate in selection.candidates if candidate["chosen"])
     found = next((one for one in certificate.detectable_learned if one.place == "cluster"), None)
     size = None if found is None else found.size
-    low, high = summary.gap.interval or (None, None)
-    return {
-        **{name: chosen.get(name) for name in ("sigma", "lambda", "epoch", "alpha", "proxy")},
-        "structure": summary.field.structure,
-        "gap_interval_low": low,
-        "gap_interval_high": high,
-        "gap_floor": summary.gap.floor,
-        "gap_p": summary.gap.p_value,
-        # of a certificate the lower end of the interval is the limit itself, which is below its value
-        "limit_total": (certificate.lower_bound_total.interval or (None,))[0],
-        "p_total": certificate.p_value_total,
-        "limit_hidden": (certificate.lower_bound_hidden.interval or (None,))[0],
-        "p_hidden": certificate.p_value,
-        "detectable_share": None if found is None else found.share,
-        "detectable": size,
-        "rows_for_5_points": None if size is None else math.ceil(certificate.n * (size / SOUGHT) ** 2),
-        "n_findings": len(findings),
-        "finding": findings[0].description if findings else None,
-        "seconds_field": summary.timing["field"],
-        "seconds": sum(summary.timing.values()),
-    }
+    low, high = gap.interval or (None, None)
+    columns = {name: chosen.get(name) for name in ("sigma", "lambda", "epoch", "alpha", "proxy")}
+    columns |= {"structure": summary.field.structure, "gap_floor": gap.floor, "gap_p": gap.p_value}
+    columns |= {"gap_interval_low": low, "gap_interval_high": high}
+    # of a certificate the lower end of the interval is the limit itself, which is below its value
+    for name in ("total", "hidden"):
+        columns[f"limit_{name}"] = (getattr(certificate, f"lower_bound_{name}").interval or (None,))[0]
+    columns |= {"p_total": certificate.p_value_total, "p_hidden": certificate.p_value}
+    columns |= {"detectable": size, "detectable_share": None if found is None else found.share}
+    columns["rows_for_5_points"] = None if size is None else math.ceil(certificate.n * (size / SOUGHT) ** 2)
+    columns |= {"n_findings": len(findings), "finding": findings[0].description if findings else None}
+    return columns | {"seconds_field": summary.timing["field"], "seconds": sum(summary.timing.values())}
 
 
 def measure_corrections(result: PairResult) -> TableRows:

@@ -144,19 +144,11 @@ class PairResult:
         sorter = np.argsort(triples.row)
         bank = sorter[np.searchsorted(triples.row, fitted.bank_rows_, sorter=sorter)]
         val = (triples.split == "val") & (weight > 0)
-        smoothed = choose_raw_field(
-            triples.X[bank],
-            fitted.bank_residual_,
-            fitted.bank_weight_,
-            triples.X[val],
-            triples.confidence[val],
-            triples.correct[val],
-            weight[val],
-            readout=fitted.readout,
-            global_map=fitted.global_map_,
-            # draws the pairs of rows behind the unit of the bandwidths
-            random_state=self.pair.seed,
-        )
+        learned_from = triples.X[bank], fitted.bank_residual_, fitted.bank_weight_
+        chosen_by = triples.X[val], triples.confidence[val], triples.correct[val], weight[val]
+        as_learned = {"readout": fitted.readout, "global_map": fitted.global_map_}
+        # the seed draws the pairs of rows behind the unit of the bandwidths
+        smoothed = choose_raw_field(*learned_from, *chosen_by, **as_learned, random_state=self.pair.seed)
         estimate = smoothed.estimate(triples.X[test], learned.confidence)
         chosen = attributes(smoothed, "sigma", "alpha", "proxy")
         chosen["seconds_field"] = round(time.monotonic() - start, 3)
@@ -242,16 +234,8 @@ def audit(
     ``seed_pairs``.
     """
     quietly = lambda name: None  # noqa: E731
-    rows = Refitting(
-        result.triples,
-        method=result.method,
-        options=options,
-        seed=result.pair.seed,
-        epsilon=result.epsilon,
-        min_rows=result.pair.min_rows,
-        n_jobs=n_jobs,
-        device=device,
-    )
+    own = attributes(result.pair, "seed", "min_rows") | {"method": result.method, "epsilon": result.epsilon}
+    rows = Refitting(result.triples, **own, options=options, n_jobs=n_jobs, device=device)
     nulls, curves = refit_under_null(rows, null, draws, quietly)
     stability, by_seed = refit_with_seeds(rows, seeds, quietly)
     named, pair = result.named, attributes(result.pair, "pair", "dataset", "model")

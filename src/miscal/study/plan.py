@@ -143,13 +143,8 @@ class StudyPair(PairSettings, ReadOptions):
         named = {name: getattr(self, name) for name in Asked.OPTIONS}
         if kind != EVENT:
             return named
-        confidence, correct = named["confidence"], named["correct"]
-        return named | {
-            "confidence": None,
-            "correct": None,
-            "probability": named["probability"] or confidence,
-            "event": named["event"] or correct,
-        }
+        probability, event = named["probability"] or named["confidence"], named["event"] or named["correct"]
+        return named | {"confidence": None, "correct": None, "probability": probability, "event": event}
 
     @property
     def methods(self) -> tuple[Method, ...]:

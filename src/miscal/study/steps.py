@@ -41,7 +41,7 @@ from miscal.scoring.folder import MANIFEST
 from miscal.scoring.questions import kind_of
 from miscal.study.pair_result import PairResult, TableRows
 from miscal.study.plan import READ_OPTIONS, SplitKind, StudyCell, StudyPair, StudyPlan, name_of, pairs_of_cell
-from miscal.study.tables import TABLES, StudyFolder
+from miscal.study.tables import TABLES, StudyFolder, attributes
 
 LEAST = 0.1
 """Share of the rows that must have a partner in another pair, or a way of telling questions is not believed."""
@@ -284,18 +284,8 @@ def split(job: CellJob) -> CellResult:
 def fit(job: CellJob) -> CellResult:
     """Learn the field and leave a run folder with its report."""
     pair, method = job.pair, job.cell.method
-    make = partial(
-        discover,
-        split_triples(job, pair),
-        method=method,
-        options=job.options,
-        seed=pair.seed,
-        epsilon=pair.epsilon,
-        min_rows=pair.min_rows,
-        evidence=pair.evidence_under(method),
-        device=pair.device,
-        n_jobs=job.n_jobs,
-    )
+    own = attributes(pair, "seed", "epsilon", "min_rows", "device") | {"evidence": pair.evidence_under(method)}
+    make = partial(discover, split_triples(job, pair), method=method, options=job.options, n_jobs=job.n_jobs, **own)
     # what a killed run left is whole, but it is not known to be of these settings
     write_run(make, job.folder.run(pair.pair, method), overwrite=True)
     return CellResult()
@@ -342,17 +332,9 @@ def together(job: CellJob) -> CellResult:
     return CellResult(_gathered(way(models) for way in ways), {"pairs": [pair.pair for pair in fitted]})
 
 
-STEPS: dict[str, Callable[[CellJob], CellResult]] = {
-    "score": score,
-    "read": read,
-    "split": split,
-    "discover": fit,
-    "measure": measure,
-    "interpret": measure,
-    "audit": audit,
-    "duel": duel,
-    "together": together,
-}
+STEPS: dict[str, Callable[[CellJob], CellResult]]
+STEPS = {one.__name__: one for one in (score, read, split, measure, audit, duel, together)}
+STEPS |= {"discover": fit, "interpret": measure}
 """What computes each kind of cell."""
 
 

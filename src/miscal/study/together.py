@@ -167,19 +167,14 @@ def measure_groups(models: Sequence[ModelRows]) -> TableRows:
             residual = residual_size(model.rows.take(at), LEDGER_DEFAULTS.significance)
             after = left_by(model.after, at, LEDGER_DEFAULTS.significance)
             tested = min(len(at), len(model) - len(at)) >= LEDGER_DEFAULTS.min_rows
-            rows.append({
-                **model.named,
-                "column": column,
-                "value": value_words(column, condition),
-                "bin": not isinstance(condition, Value),
-                "n": len(at),
-                **with_ends("residual", residual.value, residual.interval),
-                **with_ends("hidden", hidden.value, hidden.interval, ends=""),
-                "p_value": hidden.p_value if tested else None,
-                "p_adjusted": None,
-                **with_ends("after", after.value, after.interval),
-                "finding": model.findings.get(condition),
-            })  # fmt: skip
+            named = {"column": column, "value": value_words(column, condition), "bin": not isinstance(condition, Value)}
+            sizes = with_ends("residual", residual.value, residual.interval)
+            sizes |= with_ends("hidden", hidden.value, hidden.interval, ends="")
+            sizes |= with_ends("after", after.value, after.interval)
+            proof = {"p_value": hidden.p_value if tested else None, "p_adjusted": None}
+            rows.append(
+                {**model.named} | named | {"n": len(at), "finding": model.findings.get(condition)} | sizes | proof
+            )
     return {"groups": rows}
 
 
@@ -348,9 +343,7 @@ def measure_group_rankings(models: Sequence[ModelRows]) -> TableRows:
     """
     paired, rows = PairedModels.of(models), []
     groups = list(_groups(paired)) if len(models) <= MOST_RANKED else []
-    if not groups:
-        return {"group_rankings": []}
-    critical = _critical(groups)
+    critical = _critical(groups) if groups else 0.0
     for group in groups:
         ahead = group.ahead(critical)
         rows += [
@@ -409,16 +402,9 @@ def measure_transfer_shifts(models: Sequence[ModelRows]) -> TableRows:
         if len(inside) < LEDGER_DEFAULTS.min_rows or np.abs(shifts[one]).max() <= _ROUNDING:
             continue
         judged, at = models[other], paired.at[other][inside]
-        visible = judged.visible[at]
-        losses = {
-            name: log_losses(judged.rows.correct[at], confidence)
-            for name, confidence in (
-                ("raw", judged.rows.confidence[at]),
-                ("visible", visible),
-                ("own", judged.corrected[at]),
-                ("transferred", expit(_logit(visible) + shifts[one][teaching])),
-            )
-        }
+        confidences = {"raw": judged.rows.confidence[at], "visible": judged.visible[at], "own": judged.corrected[at]}
+        confidences["transferred"] = expit(_logit(judged.visible[at]) + shifts[one][teaching])
+        losses = {name: log_losses(judged.rows.correct[at], f) for name, f in confidences.items()}
         saved, influence = paired.mean_of(other, losses["visible"] - losses["transferred"], inside)
         named = {name: judged.named[name] for name in ("dataset", "method")}
         means = {f"log_loss_{name}": paired.mean_of(other, loss, inside)[0] for name, loss in losses.items()}

@@ -107,17 +107,12 @@ def _opening(n: int, n_paper: int) -> str:
 def headline_of(tables: Tables, words: Words, n_planned: int) -> Lines:
     """Say in three lines what a study found: which model to take, where they fail together, and what to do."""
     if tables["pairs"].is_empty():
-        return Lines(
-            headline="Nothing can be said yet: no pair is finished.",
-            reason="No pair is finished.",
-            action="Run the same command again: it goes on where it stopped.",
-        )
-    method = method_of(tables)
-    return Lines(
-        headline=_headline(tables, method, words),
-        reason=_reason(tables, method, words),
-        action=_action(tables, method, n_planned),
-    )
+        said = "Nothing can be said yet: no pair is finished.", "No pair is finished."
+        said = *said, "Run the same command again: it goes on where it stopped."
+    else:
+        method = method_of(tables)
+        said = _headline(tables, method, words), _reason(tables, method, words), _action(tables, method, n_planned)
+    return Lines(**dict(zip(("headline", "reason", "action"), said, strict=True)))
 
 
 def _headline(tables: Tables, method: str, words: Words) -> str:
@@ -213,18 +208,12 @@ def study_lines(tables: Tables, words: Words, lines: Lines) -> tuple[str, ...]:
 
 
 def _line(tables: Tables, row: dict[str, Any]) -> Sequence[str]:
-    known = lambda value, write: "" if value is None else write(value)  # noqa: E731
-    value, low, high = (known(row[name], points) for name in ("value", "low", "high"))
-    return (
-        cut(label(tables, row), 26),
-        f"{row['n_test']:,}",
-        known(row["confidence"], spoken),
-        known(row["accuracy"], spoken),
-        f"{value} ({low} to {high})" if value else "",
-        known(row["log_loss_corrected"], metric),
-        "" if row["place"] is None else ranks(row),
-        known(row["log_loss_saved"], metric),
-    )
+    known = lambda name, write: "" if row[name] is None else write(row[name])  # noqa: E731
+    value, low, high = (known(name, points) for name in ("value", "low", "high"))
+    stated = [known(name, spoken) for name in ("confidence", "accuracy")]
+    after, saved = (known(name, metric) for name in ("log_loss_corrected", "log_loss_saved"))
+    off, rank = f"{value} ({low} to {high})" if value else "", "" if row["place"] is None else ranks(row)
+    return (cut(label(tables, row), 26), f"{row['n_test']:,}", *stated, off, after, rank, saved)
 
 
 # --- settings that are not the paper's --------------------------------------------------------------------------------

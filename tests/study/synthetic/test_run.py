@@ -16,7 +16,7 @@ from miscal.study.synthetic.experiments import Settings, cells_of
 from miscal.study.synthetic.run import ExperimentFolder, run
 
 from ...cli.conftest import start
-from ..pages.test_pages import Tree
+from ..test_pages import Tree
 from .conftest import toy
 
 pytestmark = pytest.mark.whole

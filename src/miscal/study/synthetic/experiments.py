@@ -307,12 +307,8 @@ def candidates(records: Sequence[Record]) -> pl.DataFrame:
 
 def choices(records: Sequence[Record]) -> pl.DataFrame:
     """How good each cell's choice was, with the paper's regret beside it where it has one."""
-    rows = [
-        x
-        | choice_of(x)
-        | {"paper_regret": REGRET.get((x["amplitude"], x["frequency"])), "n_candidates": len(x["candidates"])}
-        for x in records
-    ]
+    published = lambda x: {"paper_regret": REGRET.get((x["amplitude"], x["frequency"]))}  # noqa: E731
+    rows = [x | choice_of(x) | published(x) | {"n_candidates": len(x["candidates"])} for x in records]
     return frame(rows, "spearman oracle chosen_r spread regret paper_regret n_candidates")
 
 

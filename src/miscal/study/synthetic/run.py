@@ -188,12 +188,8 @@ def write_all(folder: ExperimentFolder, asked: Settings) -> tuple[Path, tuple[st
         experiments=[(s.name, s.of_experiment()) for s in finished], source=SOURCE, version=metadata.version("miscal"),
     )  # fmt: skip
     replace_file(folder.path / "index.html", page.encode())
-    lines = [
-        *aligned(*sections[asked.experiment]["found"]),
-        "",
-        *aligned(("cells of", "number", "took", "busy"), costs),
-    ]
-    return folder.path / "index.html", tuple(lines)
+    spent_in = aligned(("cells of", "number", "took", "busy"), costs)
+    return folder.path / "index.html", (*aligned(*sections[asked.experiment]["found"]), "", *spent_in)
 
 
 def _finished(folder: ExperimentFolder) -> list[Settings]:

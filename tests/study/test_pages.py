@@ -19,8 +19,8 @@ from miscal.study.plan_file import read_plan
 from miscal.study.tables import ANSWERS
 from miscal.study.verdict import summarise
 
-from ..made_tables import HOSTILE, frames, other_pairs, papers_pairs, tables
 from .conftest import PLAIN, save
+from .made_tables import HOSTILE, frames, other_pairs, papers_pairs, tables
 
 pytestmark = pytest.mark.whole
 

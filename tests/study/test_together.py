@@ -1,25 +1,35 @@
 """Models side by side: what ranks them adds up, equal ones tie, and what one hides serves those that hide the same."""
 
+import json
+import math
 from collections import Counter
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
+import polars as pl
 import pytest
 from scipy.stats import binom
 
-from miscal.calibration.metrics.scores import log_losses
+from miscal.calibration.labelled_rows import LabelledRows
+from miscal.calibration.metrics.scores import log_loss, log_losses, mean_interval
+from miscal.findings.conditions.condition import Frame, read_condition
+from miscal.study.pair_result import duel_rows
+from miscal.study.plan import StudyPair
 from miscal.study.tables import TABLES
 from miscal.study.together import (
     COMPARING,
+    ModelRows,
     PairedModels,
     measure_group_rankings,
     measure_groups,
     measure_rankings,
+    measure_shared,
     measure_transfer_shifts,
     ranked,
 )
 
-from ..made_models import GROUPS, equal_models, model, teachers
+from .made_models import GROUPS, equal_models, model, teachers
 
 
 def test_every_row_has_the_columns_of_its_table():
@@ -150,3 +160,114 @@ def test_columns_of_one_model_alone_name_no_groups():
     own = replace(one, columns=one.columns | {"own": np.repeat(["x", "y"], 750).astype(object)})
     assert {row["column"] for row in measure_groups([own, other])["groups"]} == {"topic"}
     assert {row["column"] for row in measure_groups([own])["groups"]} == {"topic", "own"}
+
+
+# --- the table of shared findings: its columns, and that it says what the statistics say ---
+
+
+TYPES = {pl.String: str, pl.Int64: int, pl.Float64: float, pl.Boolean: bool}
+
+
+def pairs(off, *, n=500, models=4):
+    """Calibrated models, right more or less often in a subject by `off` of the model."""
+    rng = np.random.default_rng(1)
+    subject = rng.choice(["law", "art", "sums", "physics"], n).astype(object)
+    found = []
+    for k in range(models):
+        f = rng.uniform(0.3, 0.9, n)
+        chance = np.clip(f + off(k) * (subject == "law"), 0, 1)
+        y = (rng.random(n) < chance).astype(float)
+        named = {"pair": f"d.m{k}", "dataset": "d", "model": f"m{k}", "method": "auto"}
+        rows = LabelledRows(y, f, f)
+        after = LabelledRows(y, chance, chance)
+        found.append(ModelRows(named, rows, after, {"subject": subject}, None, np.arange(n), chance, chance, {}))
+    return found
+
+
+@pytest.fixture(scope="module")
+def table():
+    return measure_shared(pairs(lambda model: -0.2 - 0.15 * (model == 2), n=1_500))["shared_findings"]
+
+
+def test_rows_have_the_columns_of_their_table_in_their_types(table):
+    assert table
+    for row in table:
+        assert set(row) == set(TABLES["shared_findings"])
+        for column, kind in TABLES["shared_findings"].items():
+            value = row[column]
+            assert value is None or type(value) is TYPES[kind], (column, value)
+            assert kind != pl.Float64 or value is None or math.isfinite(value)
+
+
+def test_a_finding_has_a_row_of_every_model_in_the_order_given(table):
+    law = [row for row in table if row["finding"] == 1]
+    assert [row["model"] for row in law] == ["m0", "m1", "m2", "m3"]
+    assert {(row["kind"], row["description"], row["models"]) for row in law} == {("shared", "subject = law", 4)}
+    assert sum(row["n_model"] for row in law) == law[0]["n"]
+    assert min(law, key=lambda row: row["model_effect"])["model"] == "m2"
+    for row in law:
+        assert row["model_low"] < row["model_effect"] < row["model_high"] < 0
+        # the corrected confidences are the chances that outcomes were drawn from
+        assert abs(row["model_after"]) < abs(row["model_effect"]) / 2
+
+
+def test_the_stored_condition_says_which_rows_it_has(table):
+    condition = read_condition(json.loads(table[0]["condition"]))
+    columns = pairs(lambda model: 0.0, n=1_500)[0].columns
+    assert condition.rows(Frame(1_500, columns)).sum() == table[0]["n_model"]
+
+
+def test_where_nothing_is_hidden_there_is_no_row():
+    assert measure_shared(pairs(lambda model: 0.0)) == {"shared_findings": []}
+
+
+# --- our method against the paper's on one pair ---
+
+
+PAIR = StudyPair(pair="mmlu.gpt", dataset="mmlu", model="gpt", data="data.parquet")
+
+
+def run(correct, corrected, split):
+    return SimpleNamespace(table=pl.DataFrame({"correct": correct, "corrected": corrected, "split": split}))
+
+
+@pytest.fixture
+def sides():
+    rng = np.random.default_rng(0)
+    y = (rng.random(300) < 0.6).astype(int)
+    split = np.where(np.arange(300) % 3 == 0, "test", "train").tolist()
+    one, two = rng.uniform(0.4, 0.9, 300), rng.uniform(0.1, 0.9, 300)
+    return y, one, two, split
+
+
+def test_losses_are_of_the_evaluation_rows_and_paired(sides):
+    y, one, two, split = sides
+    test = np.arange(300) % 3 == 0
+    [row] = duel_rows(PAIR, run(y, one, split), run(y, two, split), np.arange(300))
+    assert (row["pair"], row["dataset"], row["model"], row["n"]) == ("mmlu.gpt", "mmlu", "gpt", 100)
+    assert row["log_loss_auto"] == pytest.approx(log_loss(y[test], one[test]))
+    assert row["log_loss_paper"] == pytest.approx(log_loss(y[test], two[test]))
+    losses = [-np.log(np.where(y == 1, p, 1 - p))[test] for p in (two, one)]
+    expected = mean_interval(losses[0] - losses[1])
+    assert row["saved"] == pytest.approx(expected.value)
+    assert (row["saved_low"], row["saved_high"]) == pytest.approx(expected.interval)
+    [turned] = duel_rows(PAIR, run(y, two, split), run(y, one, split), np.arange(300))
+    assert turned["saved"] == pytest.approx(-row["saved"])
+
+
+def test_rows_of_equal_inputs_count_as_one(sides):
+    y, one, two, split = sides
+    [single] = duel_rows(PAIR, run(y, one, split), run(y, two, split), np.arange(300))
+    copies = [[*values, *values] for values in (y, one, two, split)]
+    [double] = duel_rows(
+        PAIR, run(copies[0], copies[1], copies[3]), run(copies[0], copies[2], copies[3]), np.tile(np.arange(300), 2)
+    )
+    assert double["n"] == 200
+    assert (double["saved_low"], double["saved_high"]) == pytest.approx((single["saved_low"], single["saved_high"]))
+
+
+def test_all_rows_of_ours_may_be_evaluated_but_none_that_the_paper_learned_from(sides):
+    y, one, two, split = sides
+    [row] = duel_rows(PAIR, run(y, one, [None] * 300), run(y, two, split), np.arange(300))
+    assert row["n"] == 100
+    assert duel_rows(PAIR, run(y, one, split), run(y, two, ["train"] * 300), np.arange(300)) == []
