@@ -35,7 +35,7 @@ def result():
 
 @pytest.fixture(scope="module")
 def tables(result):
-    return audit(result, null="permuted", draws=2, seeds=3, options=OPTIONS, n_jobs=1)
+    return audit(result, {"null": "permuted", "draws": 2, "seeds": 3, "options": OPTIONS}, n_jobs=1)
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +129,7 @@ def test_the_default_method_has_no_proxy(result):
     rows = result.triples.take(np.arange(150))
     rows = Triples.of(rows.X, confidence=rows.confidence, correct=rows.correct)
     pair = PairResult(PAIR, "auto", rows, result.found)
-    found = audit(pair, null="calibrated", draws=1, seeds=2, n_jobs=1)
+    found = audit(pair, {"null": "calibrated", "draws": 1, "seeds": 2, "options": {}}, n_jobs=1)
     assert found["proxy_curves"] == []
     assert [row["statistic"] for row in found["nulls"]] == ["delta_std", "std_hidden", "share_miscalibrated", "gap"]
     assert len(found["seeds"]) == 2

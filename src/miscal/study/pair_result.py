@@ -216,26 +216,18 @@ STATISTICS = ("delta_std", "std_hidden", "share_miscalibrated", "gap")
 """Statistics of the table ``nulls``; the gap is cut off at 0."""
 
 
-def audit(
-    result: PairResult,
-    *,
-    null: str,
-    draws: int,
-    seeds: int,
-    options: Mapping[str, Any] | None = None,
-    n_jobs: int | None = None,
-    device: str = "auto",
-) -> TableRows:
+def audit(result: PairResult, settings: Mapping[str, Any], n_jobs: int | None = None) -> TableRows:
     """Audit one pair under one method: draws + seeds fits of its field.
 
-    Its triples, names, method and settings are used; what was found on them is not looked at. `null` is what the
-    refits draw outcomes from (:data:`miscal.runs.audit.NULL_QUESTIONS`), "permuted" being the paper's, and the
-    study's own seed is among `seeds`. Fills ``nulls``, ``proxy_curves`` (method "paper" with test rows), ``seeds`` and
-    ``seed_pairs``.
+    Its triples, names, method and settings are used; what was found on them is not looked at. The settings `null`, what
+    the refits draw outcomes from (:data:`miscal.runs.audit.NULL_QUESTIONS`), `draws`, `seeds` and `options` are those
+    of the cell. The study's own seed is among the seeds. Fills ``nulls``, ``proxy_curves`` (method "paper" with test
+    rows), ``seeds`` and ``seed_pairs``.
     """
+    null, draws, seeds = (settings[name] for name in ("null", "draws", "seeds"))
     quietly = lambda name: None  # noqa: E731
-    own = attributes(result.pair, "seed", "min_rows") | {"method": result.method, "epsilon": result.epsilon}
-    rows = Refitting(result.triples, **own, options=options, n_jobs=n_jobs, device=device)
+    own = attributes(result.pair, "seed", "min_rows", "device") | attributes(result, "method", "epsilon")
+    rows = Refitting(result.triples, **own, options=settings["options"] or None, n_jobs=n_jobs)
     nulls, curves = refit_under_null(rows, null, draws, quietly)
     stability, by_seed = refit_with_seeds(rows, seeds, quietly)
     named, pair = result.named, attributes(result.pair, "pair", "dataset", "model")

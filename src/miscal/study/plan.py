@@ -214,17 +214,6 @@ class StudyPlan(PairSettings):
         return tuple(dict.fromkeys(pair.dataset for pair in self.pairs))
 
 
-def pair_id(dataset: str, model: str) -> str:
-    """Make the id of a pair from its labels.
-
-    Examples
-    --------
-    >>> pair_id("mmlu", "Llama-3.2-3B"), pair_id("HH RLHF", "org/model")
-    ('mmlu.Llama-3.2-3B', 'HH-RLHF.org-model')
-    """
-    return f"{safe_name(dataset)}.{safe_name(model)}"
-
-
 def safe_name(text: str) -> str:
     """Replace what a folder's name should not hold.
 

@@ -19,17 +19,7 @@ from miscal.base.errors import FileError, InputError
 from miscal.data.readers.opening import MANIFEST, TRIPLES, open_source
 from miscal.estimators.registry import make_estimator
 from miscal.study import paper
-from miscal.study.plan import (
-    ALL_PAIRS,
-    READ_OPTIONS,
-    AuditPlan,
-    PairSettings,
-    ScoreOptions,
-    StudyPair,
-    StudyPlan,
-    pair_id,
-    safe_name,
-)
+from miscal.study.plan import READ_OPTIONS, AuditPlan, PairSettings, ScoreOptions, StudyPair, StudyPlan, safe_name
 
 EACH = "each"
 """Key of a pair that stands for several: a list, whose items are added to the pair in turn."""
@@ -230,6 +220,17 @@ def _pair(
     return pair
 
 
+def pair_id(dataset: str, model: str) -> str:
+    """Make the id of a pair from its labels.
+
+    Examples
+    --------
+    >>> pair_id("mmlu", "Llama-3.2-3B"), pair_id("HH RLHF", "org/model")
+    ('mmlu.Llama-3.2-3B', 'HH-RLHF.org-model')
+    """
+    return f"{safe_name(dataset)}.{safe_name(model)}"
+
+
 def _place(name: str | None, folder: Path) -> str | None:
     """Take a name that may be a file or folder from the plan's folder if it is one."""
     if name is None:
@@ -302,7 +303,7 @@ def _refuse_strangers(plan: StudyPlan) -> None:
     known = [pair.pair for pair in plan.pairs]
     asked = {"interpret": plan.interpret, "audit.pairs": plan.audit.pairs if plan.audit else []}
     for key, names in asked.items():
-        for name in () if names == ALL_PAIRS else names:
+        for name in () if isinstance(names, str) else names:
             if name not in known:
                 raise InputError(f"{key} names a pair that the plan does not have: {name!r}{did_you_mean(name, known)}")
 

@@ -177,11 +177,6 @@ class CellJob:
         return pairs_of_cell(self.plan, self.cell)[0]
 
     @property
-    def options(self) -> dict[str, Any] | None:
-        """Options of the estimator; None without any."""
-        return dict(self.cell.settings["options"]) or None
-
-    @property
     def wants_gpu(self) -> bool:
         """Whether it is faster on a GPU: it asks a model, or trains the paper's phi."""
         if self.cell.kind == "score":
@@ -284,8 +279,9 @@ def split(job: CellJob) -> CellResult:
 def fit(job: CellJob) -> CellResult:
     """Learn the field and leave a run folder with its report."""
     pair, method = job.pair, job.cell.method
-    own = attributes(pair, "seed", "epsilon", "min_rows", "device") | {"evidence": pair.evidence_under(method)}
-    make = partial(discover, split_triples(job, pair), method=method, options=job.options, n_jobs=job.n_jobs, **own)
+    own = attributes(pair, "seed", "epsilon", "min_rows", "device") | {"method": method, "n_jobs": job.n_jobs}
+    own |= {"evidence": pair.evidence_under(method), "options": job.cell.settings["options"] or None}
+    make = partial(discover, split_triples(job, pair), **own)
     # what a killed run left is whole, but it is not known to be of these settings
     write_run(make, job.folder.run(pair.pair, method), overwrite=True)
     return CellResult()
@@ -303,8 +299,7 @@ def audit(job: CellJob) -> CellResult:
     """Refit under a null and with other seeds."""
     from miscal.study.pair_result import audit
 
-    asked = {name: job.cell.settings[name] for name in ("null", "draws", "seeds")}
-    return CellResult(audit(pair_result(job), **asked, options=job.options, n_jobs=job.n_jobs, device=job.pair.device))
+    return CellResult(audit(pair_result(job), job.cell.settings, job.n_jobs))
 
 
 def duel(job: CellJob) -> CellResult:

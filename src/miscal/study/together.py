@@ -31,15 +31,7 @@ from miscal.calibration.metrics.scores import LOG_LOSS_CLIP, log_losses
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.fitted_rows import evaluated_rows
-from miscal.evidence.rankings import (
-    DRAWS,
-    critical_value,
-    error_draws,
-    rank,
-    simultaneous_margins,
-    standard_errors,
-    student,
-)
+from miscal.evidence import rankings
 from miscal.findings.conditions.column_kinds import Value
 from miscal.findings.conditions.condition import Condition, with_features
 from miscal.findings.judging import hidden_residual, strata_of
@@ -279,7 +271,7 @@ def measure_rankings(models: Sequence[ModelRows]) -> TableRows:
     """
     paired, rows, values = PairedModels.of(models), [], [ranked(one) for one in models]
     for name in values[0]:
-        found = rank(*paired.means([one[name] for one in values]), higher_is_better=False)
+        found = rankings.rank(*paired.means([one[name] for one in values]), higher_is_better=False)
         columns = {"value": found.estimate, **attributes(found, "low", "high", "best_rank", "worst_rank")}
         rows += [
             {**one.named, "measure": name, "n": len(paired.at[k]), "common": paired.common}
@@ -311,7 +303,7 @@ class _Group:
         influence = np.concatenate([np.stack([part for _, part in known], axis=1), spare])
         self.influence = csr_array(influence)
         self.first, self.second = np.triu_indices(m, 1)
-        self.errors = [standard_errors(part) for part in self.contrasts(influence[influence.any(axis=1)])]
+        self.errors = [rankings.standard_errors(part) for part in self.contrasts(influence[influence.any(axis=1)])]
 
     def contrasts(self, values: Floats) -> list[Floats]:
         """Return the differences of all pairs of models, along the last axis, and their sums."""
@@ -326,7 +318,7 @@ class _Group:
     def ahead(self, critical: float) -> NDArray[np.bool_]:
         """Whether the row's model is shown to be ahead of the column's."""
         difference, total = (
-            np.sign(one) * (np.abs(one) > student(critical, clusters) * error)
+            np.sign(one) * (np.abs(one) > rankings.student(critical, clusters) * error)
             for one, (error, clusters) in zip(self.contrasts(self.value), self.errors, strict=True)
         )
         found = np.zeros((len(self.value), len(self.value)), dtype=bool)
@@ -369,9 +361,9 @@ def _critical(groups: Sequence[_Group]) -> float:
     width = sum(2 * len(group.first) for group in groups)
     largest = [
         np.max([group.largest(own) for group, own in zip(groups, np.split(drawn, ends, axis=1), strict=True)], axis=0)
-        for drawn in error_draws(together, DRAWS, np.random.default_rng(0), width)
+        for drawn in rankings.error_draws(together, rankings.DRAWS, np.random.default_rng(0), width)
     ]
-    return critical_value(largest)
+    return rankings.critical_value(largest)
 
 
 def measure_transfer_shifts(models: Sequence[ModelRows]) -> TableRows:
@@ -411,7 +403,7 @@ def measure_transfer_shifts(models: Sequence[ModelRows]) -> TableRows:
         of = {"pair_from": models[one].named["pair"], "pair_to": judged.named["pair"], "n": len(at)}
         rows.append({**named, **of, **means, "saved": saved})
         influences.append(influence)
-    margins = simultaneous_margins(np.stack(influences, axis=1)) if rows else ()
+    margins = rankings.simultaneous_margins(np.stack(influences, axis=1)) if rows else ()
     for row, margin in zip(rows, margins, strict=True):
         row |= with_ends("saved", row["saved"], (row["saved"] - float(margin), row["saved"] + float(margin)))
     return {"transfer_shifts": rows}

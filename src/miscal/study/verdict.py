@@ -38,11 +38,7 @@ def method_of(tables: Tables) -> str:
 
 
 def summarise(
-    tables: Tables,
-    words: Words,
-    plan: Mapping[str, Any] = NO_PLAN,
-    *,
-    paper: bool = False,
+    tables: Tables, words: Words, plan: Mapping[str, Any] = NO_PLAN, *, paper: bool = False
 ) -> dict[str, Any]:
     """Put together what a study says, as JSON values: what ``summary.json`` holds.
 

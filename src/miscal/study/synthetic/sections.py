@@ -20,20 +20,8 @@ from scipy import stats
 from miscal.calibration.metrics.curve import reliability_curve
 from miscal.calibration.metrics.smooth import smece
 from miscal.report.formatting import DASH, metric
-from miscal.study.drawing import (
-    INK,
-    LOSS,
-    MUTED,
-    OKABE_ITO,
-    OVER,
-    UNDER,
-    field_bar,
-    field_points,
-    heat_map,
-    panel_figure,
-    panels,
-    reliability_diagram,
-)
+from miscal.study import drawing
+from miscal.study.drawing import INK, LOSS, MUTED, OKABE_ITO, OVER, UNDER
 from miscal.study.synthetic.experiments import Record, candidates, choices, recovery, regressions, test_rows
 
 # --- the paper's numbers (arXiv 2605.13484, version 1), and where they stand -----------------------------------------
@@ -306,7 +294,7 @@ _DASHES = {"dashed": (0, (5, 3)), "dotted": (0, (1, 2))}
 
 def true_and_estimated(records: list[Record]) -> Figure:
     """Test rows at their place, coloured by the true field and by each method's estimate."""
-    figure, grid = panels(1, 1 + len(records), width=2.9, height=2.9, sharex=True, sharey=True)
+    figure, grid = drawing.panels(1, 1 + len(records), width=2.9, height=2.9, sharex=True, sharey=True)
     limit = float(np.abs(records[0]["rows"]["true_delta"]).max())
     shown = [("true field", records[0], "true_delta")]
     for record in records:
@@ -316,14 +304,14 @@ def true_and_estimated(records: list[Record]) -> Figure:
         drawn = _rows(axes, record, ("x_0", "x_1"), column, limit)
         axes.set(title=title, xlabel="first input", aspect="equal" if record["world"] == "sinusoid" else "auto")
     grid[0, 0].set_ylabel("second input")
-    field_bar(figure, drawn, grid[0], "over-confident", "under-confident")
+    drawing.field_bar(figure, drawn, grid[0], "over-confident", "under-confident")
     return figure
 
 
 def reliability(record: Record) -> Figure:
     """Reliability diagram of all test rows, and of each planted cluster."""
     titles = {None: "all rows"} | {place: f"cluster {name}" for place, (name, _) in enumerate(_CLUSTERS)}
-    return panel_figure(
+    return drawing.panel_figure(
         titles, partial(_reliability, record), width=2.35, height=3.0, legend=False, left={"ylabel": "accuracy"},
         sharex=True, sharey=True,
     )  # fmt: skip
@@ -331,7 +319,7 @@ def reliability(record: Record) -> Figure:
 
 def hidden_regimes(record: Record) -> Figure:
     """Figure 1 of the paper: the reliability diagram of all test rows, and the same rows in the learned geometry."""
-    figure, ((left, right),) = panels(1, 2, width=3.4, height=3.2)
+    figure, ((left, right),) = drawing.panels(1, 2, width=3.4, height=3.2)
     left.set_title("by confidence alone")
     _reliability(record, left)
     left.set_ylabel("accuracy")
@@ -339,13 +327,13 @@ def hidden_regimes(record: Record) -> Figure:
     drawn = _rows(right, record, ("phi_0", "phi_1"), "delta", limit)
     right.set(title=f"in the learned geometry\nmethod {record['method']}", xticks=[], yticks=[])
     right.set_xlabel("main directions of the learned coordinates")
-    field_bar(figure, drawn, [right], "over-confident", "under-confident")
+    drawing.field_bar(figure, drawn, [right], "over-confident", "under-confident")
     return figure
 
 
 def _rows(axes: Axes, record: Record, place: tuple[str, str], column: str, limit: float):
     x, y, delta = (np.array(record["rows"][name]) for name in (*place, column))
-    return field_points(axes, x, y, delta, limit, s=9, rasterized=len(delta) > _MOST_PATHS)
+    return drawing.field_points(axes, x, y, delta, limit, s=9, rasterized=len(delta) > _MOST_PATHS)
 
 
 def _reliability(record: Record, axes: Axes, cluster: int | None = None) -> None:
@@ -359,7 +347,7 @@ def _reliability(record: Record, axes: Axes, cluster: int | None = None) -> None
         found = reliability_curve(y, f, n_bins=int(np.clip(len(y) // _ROWS_PER_BIN, 2, _BINS)))
         curve = {name: getattr(found, name) for name in ("confidence", "accuracy", "low", "high")}
         axes.set_title(f"{axes.get_title(loc='left')}\nsmECE {smece(y, f):.3f}, {len(y):,} rows")
-    reliability_diagram(axes, curve, INK if cluster is None else _CLUSTERS[cluster][1])
+    drawing.reliability_diagram(axes, curve, INK if cluster is None else _CLUSTERS[cluster][1])
     axes.set_xlabel("confidence")
 
 
@@ -371,12 +359,12 @@ def over_settings(shown: Mapping[str, tuple[pl.DataFrame, str]], label: str, **o
     def draw(axes: Axes, title: str) -> None:
         table, value = shown[title]
         values = _cross(table, "amplitude", amplitudes, "frequency", frequencies, value)
-        heat_map(axes, values, [f"{a:g}" for a in amplitudes], [f"{k:g}" for k in frequencies], **options)
+        drawing.heat_map(axes, values, [f"{a:g}" for a in amplitudes], [f"{k:g}" for k in frequencies], **options)
         axes.set_xlabel("frequency k")
 
     titles = {title: title for title in list(shown)[:_MOST_PANELS]}
     left = {"ylabel": "amplitude A"}
-    figure = panel_figure(titles, draw, columns=_MOST_PANELS, width=3.0, height=2.7, left=left, legend=False)
+    figure = drawing.panel_figure(titles, draw, columns=_MOST_PANELS, width=3.0, height=2.7, left=left, legend=False)
     _bar(figure, label)
     return figure
 
@@ -384,7 +372,7 @@ def over_settings(shown: Mapping[str, tuple[pl.DataFrame, str]], label: str, **o
 def capacity(table: pl.DataFrame) -> Figure:
     """Mean r of residual regression against capacity at the largest A, one line a frequency; dashed: the method."""
     strongest = table.filter(pl.col("amplitude") == pl.col("amplitude").max())
-    figure, [[axes]] = panels(1, 1, width=6.4, height=3.6)
+    figure, [[axes]] = drawing.panels(1, 1, width=6.4, height=3.6)
     sizes = strongest.select("parameters", "layers", "width").unique().sort("parameters")
     places = {count: place for place, count in enumerate(sizes["parameters"])}
     besides = strongest["beside"].unique(maintain_order=True).to_list()
@@ -421,20 +409,21 @@ def over_grid(table: pl.DataFrame, frequency: float, name: str = "r") -> Figure:
     def draw(axes: Axes, amplitude: float) -> None:
         here = own.filter(amplitude=amplitude)
         found, proxy = (_cross(here, "sigma", sigmas, "lambda", lambdas, what) for what in (name, "proxy"))
-        heat_map(axes, found, [f"{s:g}" for s in sigmas], [brief(x) for x in lambdas])
+        drawing.heat_map(axes, found, [f"{s:g}" for s in sigmas], [brief(x) for x in lambdas])
         _outline(axes, np.unravel_index(np.argmin(proxy), proxy.shape), OKABE_ITO[3], (0, (2, 1.5)), 0.0)
         _outline(axes, np.unravel_index(np.argmax(found), found.shape), INK, "-", 0.06)
         axes.set_xlabel("lambda")
 
     titles = {amplitude: f"A = {amplitude:g}" for amplitude in levels(own, "amplitude")}
-    figure = panel_figure(titles, draw, columns=3, width=2.5, height=2.9, left={"ylabel": "sigma"}, legend=False)
+    left = {"ylabel": "sigma"}
+    figure = drawing.panel_figure(titles, draw, columns=3, width=2.5, height=2.9, left=left, legend=False)
     _bar(figure, f"correlation, k = {frequency:g}")
     return figure
 
 
 def proxy_against_oracle(table: pl.DataFrame) -> Figure:
     """Rank correlation against regret, and oracle spread against rank correlation; a point a setting and seed."""
-    figure, ((left, right),) = panels(1, 2, width=3.4, height=3.2)
+    figure, ((left, right),) = drawing.panels(1, 2, width=3.4, height=3.2)
     for i, (method, own) in enumerate(by(table.drop_nulls("spearman"), "method").items()):
         drawn = {"color": OKABE_ITO[i], "marker": _MARKERS[i], "s": 26, "alpha": 0.75, "linewidths": 0}
         left.scatter(own["spearman"], own["regret"], label=method, **drawn)
