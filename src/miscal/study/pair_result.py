@@ -269,7 +269,7 @@ def duel_rows(pair: StudyPair, auto: RunContent, paper: RunContent, unit: NDArra
     There is none where no row is evaluated in both. `unit`, (n,), numbers the rows that count as one, because their
     inputs are equal or their group is; the interval is Student's, over units (Liang and Zeger, 1986).
     """
-    both = auto.table.with_columns(theirs=paper.table["corrected"], other=paper.table["split"], unit=unit)
+    both = auto.table.with_columns(theirs=paper.table["corrected"], other=paper.table["split"], unit=pl.Series(unit))
     both = both.filter(pl.all_horizontal(pl.col("split", "other").fill_null("test") == "test"))
     if both.is_empty():
         return []
