@@ -1,6 +1,7 @@
 """What draws the figures of a study; order, colours, marks and names are the same in all of them.
 
-Each takes the tables and yields figures with their names; without the rows that it needs it yields none.
+Each takes the tables and yields figures with their names; without the rows that it needs it yields none. To add one:
+what draws it, here, and its entry in :data:`miscal.study.pages.FIGURES`.
 """
 
 from __future__ import annotations

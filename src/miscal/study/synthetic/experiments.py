@@ -1,6 +1,7 @@
-"""What an experiment is run with, the cells that it consists of, and what a finished one leaves.
+"""What an experiment is run with, the cells that it consists of, what a finished one leaves, and tables of that.
 
-Settings are what the paper states, and our grid, unless given otherwise.
+Settings are what the paper states, and our grid, unless given otherwise. Tables are tidy, one observation a row, with
+the same columns for every method.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""What the page says of each experiment, and its tables.
-
-Numbers by group, drawings, and the paper's result beside ours; tables are tidy, one observation a row, the same columns
-for every method.
-"""
+"""What the page says of each experiment: numbers by group, drawings, and the paper's result beside ours."""
 
 from __future__ import annotations
 
