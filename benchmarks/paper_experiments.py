@@ -32,10 +32,11 @@ from miscal.study.synthetic.experiments import (
     Settings,
     capacity_of,
     cells_of,
+    choice_of,
     n_parameters,
 )
 from miscal.study.synthetic.run import ExperimentFolder, run
-from miscal.study.synthetic.sections import BUILDERS, TITLES, choice_of, written
+from miscal.study.synthetic.sections import BUILDERS, TITLES, written
 
 CLUSTERS_R, MOST_REGRET = (0.93, 0.97), 0.02
 RAPID, NEAR_ZERO, STRONG = 4.0, 0.2, 0.5

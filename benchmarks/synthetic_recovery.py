@@ -27,9 +27,9 @@ from miscal.study.synthetic.experiments import (
     Record,
     Settings,
     cells_of,
+    choice_of,
 )
 from miscal.study.synthetic.fits import compute
-from miscal.study.synthetic.sections import choice_of
 
 TARGETS = {"paper": (0.93, 0.97), "auto": (0.98, 1.0)}
 MOST_GAP, WORST_GAP, MOST_REGRET = 0.05, 0.08, 0.005

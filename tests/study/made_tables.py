@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from miscal.study import paper48, paper_numbers
+from miscal.study import paper
 from miscal.study.tables import TABLES, frame
 
 FAMILIES = {"qwen3": "Qwen3", "ministral": "Ministral 3", "llama": "Llama 3", "gemma": "Gemma 3"}
@@ -27,7 +27,7 @@ def frames(rows: dict[str, list[dict[str, Any]]]) -> dict[str, pl.DataFrame]:
 def papers_pairs(n: int) -> list[dict[str, Any]]:
     """Labels of n pairs of the paper."""
     pairs = []
-    for dataset, model in product(paper_numbers.DATASETS, paper_numbers.MODELS):
+    for dataset, model in product(paper.DATASETS, paper.MODELS):
         family = next(name for key, name in FAMILIES.items() if model.startswith(key))
         billions = float(model.rsplit("-", 1)[1].removesuffix("b"))
         labels = {"pair": f"{dataset}.{model}", "dataset": dataset, "model": model}
@@ -96,7 +96,7 @@ def _measured(rng, named, n_test) -> dict[str, Any]:
     shown = 0.0 if gap is None else max(0.0, gap)
     row = {
         **named, "evidence": "test", "seed": 0, "epsilon": 0.05, "min_rows": 30,
-        "n": paper48.DATASET_ROWS.get(named["dataset"], 10 * n_test),
+        "n": paper.DATASET_ROWS.get(named["dataset"], 10 * n_test),
         "n_train": 8 * n_test, "n_val": n_test, "n_test": n_test, "d": 2048, "sigma": 0.2, "alpha": 3.0,
         "proxy": 0.2, "structure": bool(rng.uniform() < 0.8),
         "accuracy": float(rng.uniform(0.3, 0.8)), "confidence": float(rng.uniform(0.4, 0.9)),
@@ -116,11 +116,8 @@ def _measured(rng, named, n_test) -> dict[str, Any]:
         "brier_gap": None if empty else float(rng.normal(0.02, 0.02)), "seconds_field": 30.0, "seconds": 41.0,
     }  # fmt: skip
     if learned:
-        row |= {
-            "gap_interval_low": None if empty else max(0.0, gap - 0.025),
-            "gap_interval_high": None if empty else gap + 0.015,
-            "gap_floor": None if empty else 0.012,
-        }
+        ends = (None, None, None) if empty else (max(0.0, gap - 0.025), gap + 0.015, 0.012)
+        row |= dict(zip(("gap_interval_low", "gap_interval_high", "gap_floor"), ends, strict=True))
         row |= {"limit_total": hidden + 0.01, "p_total": 0.001, "limit_hidden": hidden, "n_findings": 2,
                 "p_hidden": float(10.0 ** -rng.uniform(0, 6)), "finding": "subject = law",
                 "lambda": 0.001, "epoch": 7}  # fmt: skip
@@ -174,18 +171,8 @@ def _reliability(rows, rng, pair) -> None:
               ("subset", "helpful"): -0.03, ("subset", "harmless"): 0.01}  # fmt: skip
     for (column, value), shift in shifts.items():
         n = pair["n_test"] // (1 if value == "all" else 3)
-        rows["regions"].append(
-            base
-            | {
-                "column": column,
-                "value": value,
-                "n": n,
-                "accuracy": 0.6 + shift,
-                "confidence": 0.6,
-                "smece": abs(shift) + 0.01,
-                "delta_mean": shift,
-            }
-        )
+        region = {"column": column, "value": value, "n": n, "accuracy": 0.6 + shift, "confidence": 0.6}
+        rows["regions"].append(base | region | {"smece": abs(shift) + 0.01, "delta_mean": shift})
         for k in range(8):
             confidence = 0.1 + 0.11 * k
             accuracy = float(np.clip(confidence + shift + rng.normal(0, 0.015), 0.01, 0.99))

@@ -25,12 +25,8 @@ def planted_triples(n: int, *, split: bool = True) -> Triples:
     names = rng.permutation(np.repeat(["train", "val", "test"], [n // 2, n // 5, n - n // 2 - n // 5]))
     topic = np.array(["maths", "law", "art"])[world.regime].astype(object)
     topic[rng.random(n) < 0.05] = None
-    rows = Triples.of(
-        world.X,
-        confidence=world.confidence,
-        correct=world.correct,
-        split=names if split else None,
-    )
+    names = names if split else None
+    rows = Triples.of(world.X, confidence=world.confidence, correct=world.correct, split=names)
     return replace(rows, metadata={"topic": topic, "number": np.arange(n)})
 
 

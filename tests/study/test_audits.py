@@ -10,8 +10,7 @@ from miscal.data.splits import permuted_split
 from miscal.data.triples import Triples
 from miscal.discovery.discover import discover
 from miscal.estimators.field import MiscalibrationField
-from miscal.study.audits import audit
-from miscal.study.pair_result import PairResult
+from miscal.study.pair_result import PairResult, audit
 from miscal.study.plan import StudyPair
 from miscal.study.tables import TABLES
 
@@ -36,7 +35,7 @@ def result():
 
 @pytest.fixture(scope="module")
 def tables(result):
-    return audit(result, null="permuted", draws=2, seeds=3, options=OPTIONS, n_jobs=1)
+    return audit(result, {"null": "permuted", "draws": 2, "seeds": 3, "options": OPTIONS}, n_jobs=1)
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +129,7 @@ def test_the_default_method_has_no_proxy(result):
     rows = result.triples.take(np.arange(150))
     rows = Triples.of(rows.X, confidence=rows.confidence, correct=rows.correct)
     pair = PairResult(PAIR, "auto", rows, result.found)
-    found = audit(pair, null="calibrated", draws=1, seeds=2, n_jobs=1)
+    found = audit(pair, {"null": "calibrated", "draws": 1, "seeds": 2, "options": {}}, n_jobs=1)
     assert found["proxy_curves"] == []
     assert [row["statistic"] for row in found["nulls"]] == ["delta_std", "std_hidden", "share_miscalibrated", "gap"]
     assert len(found["seeds"]) == 2

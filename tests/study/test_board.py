@@ -10,14 +10,13 @@ from hypothesis import strategies as st
 
 from miscal.findings.residuals import holm
 from miscal.study.answers import answers, matrices
-from miscal.study.measures.models import measure_groups, model_rows
-from miscal.study.measures.pairs import measure_board
-from miscal.study.pages.write import write_pages
-from miscal.study.tables import TABLES, adjust
-from miscal.study.vocabulary import ANSWERS
+from miscal.study.measures import measure_board
+from miscal.study.pages import write_pages
+from miscal.study.tables import ANSWERS, TABLES, adjust
+from miscal.study.together import measure_groups, model_rows
 
+from .conftest import save
 from .made_tables import frames
-from .pages.conftest import save
 from .planted import planted
 
 pytestmark = pytest.mark.whole
@@ -166,11 +165,8 @@ def test_whom_a_correction_serves_is_counted_by_intervals():
 
 
 def test_what_hidden_error_would_have_been_found_is_said():
-    known = made()["pairs"].with_columns(
-        detectable_share=pl.lit(0.1),
-        detectable=pl.Series([0.08, 0.1, None]),
-        rows_for_5_points=pl.Series([1280, 2000, None]),
-    )
+    sizes, rows = pl.Series([0.08, 0.1, None]), pl.Series([1280, 2000, None])
+    known = made()["pairs"].with_columns(detectable_share=pl.lit(0.1), detectable=sizes, rows_for_5_points=rows)
     found = facts("few", made() | {"pairs": known})
     assert found[1:3] == [("8.0 points", "a: about 1,300 rows for 5 points"), ("1", "c")]
 
@@ -261,8 +257,7 @@ def test_of_one_model_nothing_is_asked_that_takes_two():
         name: table.filter(pl.col("model") == "a") if "model" in table.columns else table
         for name, table in found.items()
     }
-    alone |= {
-        name: alone[name].clear() for name in ("rankings", "group_rankings", "shared_findings", "transfer_shifts")
-    }
+    of_two = ("rankings", "group_rankings", "shared_findings", "transfer_shifts")
+    alone |= {name: alone[name].clear() for name in of_two}
     assert [one["name"] for one in answers(alone, "auto", ANSWERS)] == ["promises", "corrected", "few"]
     assert facts("promises", alone)[0] == ("1 of 1", "a by 10.0 points")

@@ -9,9 +9,8 @@ from matplotlib.text import Text
 from miscal.cli import main
 from miscal.study.claims import claims
 from miscal.study.drawing import look
-from miscal.study.figures import FIGURES
-from miscal.study.tables import read_tables
-from miscal.study.vocabulary import ANSWERS, BOTH, EVENTS, vocabulary_of
+from miscal.study.pages import FIGURES
+from miscal.study.tables import ANSWERS, BOTH, EVENTS, read_tables, vocabulary_of
 
 from ..answer_words import told, words_of_answers
 from .made_tables import papers_pairs, tables

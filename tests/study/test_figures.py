@@ -8,9 +8,9 @@ import pytest
 
 from miscal.study.aggregates import improvements, raw_beside_learned
 from miscal.study.drawing import RULE, look, write
-from miscal.study.figures import FIGURES, plots
-from miscal.study.figures.plots import CATEGORIES, colours_of
-from miscal.study.paper_numbers import GAPS
+from miscal.study.figures import CATEGORIES, colours_of, dataset_titles, size_text
+from miscal.study.pages import FIGURES
+from miscal.study.paper import GAPS
 
 from .made_tables import HOSTILE, frames, other_pairs, papers_pairs, tables
 
@@ -49,12 +49,12 @@ def test_fields_stand_at_mean_and_spread(made):
     assert list(shown) == ["fields-paper", "fields-paper-sizes", "fields-auto", "fields-auto-sizes"]
     assert points(shown["fields-auto"].axes[0]) == xy(of(made, "auto"), "delta_mean", "delta_std")
     written = sorted(text.get_text() for text in shown["fields-paper-sizes"].axes[0].texts)
-    assert written == sorted(plots.size_text(size) for size in of(made)["billions"])
+    assert written == sorted(size_text(size) for size in of(made)["billions"])
 
 
 def test_gaps_stand_beside_the_papers(made):
     (figure,) = drawn("gaps", made).values()
-    assert [axes.get_title(loc="left") for axes in figure.axes] == list(plots.dataset_titles(made["pairs"]))
+    assert [axes.get_title(loc="left") for axes in figure.axes] == list(dataset_titles(made["pairs"]))
     circles = {x for axes in figure.axes for x, _ in points(axes, "o")}
     assert circles == {round(gap, 9) for gap in of(made)["gap"].drop_nulls()}
     squares = {x for axes in figure.axes for x, _ in points(axes, "s")}
@@ -104,7 +104,7 @@ def test_bars_are_mean_improvements(made):
     for row in of(made, "auto").iter_rows(named=True):
         counts[row["dataset"]] += 1
     assert [label.rsplit(" ", 1)[1] for label in said[::4]] == [
-        str(counts[name]) for name in plots.dataset_titles(made["pairs"])
+        str(counts[name]) for name in dataset_titles(made["pairs"])
     ]
 
 
@@ -202,11 +202,8 @@ def test_pairs_without_numbers_are_left_out(name):
                 pl.lit(None, kind).alias(column) for column, kind in table.schema.items()
                 if kind == pl.Float64 and column not in ("epsilon", "coverage", "left", "right", "risk", "proxy"))
             for key, table in made.items()}  # fmt: skip
-    bare["pairs"] = bare["pairs"].with_columns(
-        pl.lit(None, pl.String).alias("worst"),
-        pl.lit(0.0).alias("gap_clipped"),
-        pl.lit(None, pl.String).alias("family"),
-    )
+    nothing = pl.lit(None, pl.String)
+    bare["pairs"] = bare["pairs"].with_columns(worst=nothing, gap_clipped=pl.lit(0.0), family=nothing)
     drawn(name, bare)
 
 

@@ -72,12 +72,8 @@ def test_a_study_by_both_methods(data, tmp_path):
 @pytest.mark.filterwarnings("ignore")
 def test_all_engines_leave_the_same_tables(data, tmp_path):
     pytest.importorskip("ray", reason="needs the extra ray")
-    plan = {
-        "method": "both",
-        "evidence": "test",
-        "options": SMALL,
-        "pairs": [entry(data), entry(data, models=("missing",))],
-    }
+    pairs = [entry(data), entry(data, models=("missing",))]
+    plan = {"method": "both", "evidence": "test", "options": SMALL, "pairs": pairs}
     for name, more in {"one": [], "two": ["--jobs", "2"], "ray": ["--engine", "ray"]}.items():
         ended = ran(plan, tmp_path / name, *more)
         assert ended.returncode == 2, ended.stderr

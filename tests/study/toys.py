@@ -61,7 +61,7 @@ def duel(job):
 
 
 def together(job):
-    return steps.CellResult(facts={"pairs": [pair.pair for pair in job.plan.on(job.cell.of[0])]})
+    return steps.CellResult(facts={"pairs": [pair.pair for pair in job.plan.on(job.cell.of)]})
 
 
 def draw_pages(out: Path, *, paper: bool = False):

@@ -17,8 +17,7 @@ from miscal.findings.shared_findings import SHARED
 from miscal.report.formatting import brief_points, count, metric, percent, points, size
 from miscal.report.texts import short
 from miscal.study.aggregates import beyond_chance
-from miscal.study.tables import LEARNED, SOUGHT, Tables, of_method
-from miscal.study.vocabulary import Words
+from miscal.study.tables import LEARNED, SOUGHT, Tables, Words, of_method
 
 NARROW = 0.02
 """Half-width of the interval of a mean residual at which a pair has rows enough to say how much it promises."""
@@ -204,11 +203,8 @@ def _together(tables: Tables, method: str) -> Found:
         for one in found
         if one["differs"] and (ends := one["each"][:: max(1, len(one["each"]) - 1)])
     ]
-    alone = [
-        f"{line['name']} ({short(line['marked'][0]['model'], 60)})"
-        for line in lines
-        if len(line["marked"]) == 1 and line["finding"] is None
-    ]
+    by_one = [line for line in lines if len(line["marked"]) == 1 and line["finding"] is None]
+    alone = [f"{line['name']} ({short(line['marked'][0]['model'], 60)})" for line in by_one]
     facts = [
         fact("Groups in which all err, taken together", len(together), names=together),
         fact("Groups in which they differ from each other", len(apart), names=apart),
@@ -365,11 +361,8 @@ def matrices(groups: pl.DataFrame, shared: pl.DataFrame) -> list[Row]:
     each model, or None; `marked` are those that hold after adjustment.
     """
     hidden, width = pl.col("hidden"), (pl.col("high") - pl.col("low")).clip(1e-9)
-    known = {
-        (one["dataset"], *one["value"]): one["finding"]
-        for one in shared_lines(shared)
-        if one["shared"] and one["value"]
-    }
+    named = [one for one in shared_lines(shared) if one["shared"] and one["value"]]
+    known = {(one["dataset"], *one["value"]): one["finding"] for one in named}
     lines = groups.group_by("dataset", "column", "value", maintain_order=True).agg(
         marks=pl.max_horizontal((_HOLDS & (hidden < 0)).sum(), (_HOLDS & (hidden > 0)).sum()),
         bin=pl.col("bin").any(),
@@ -381,12 +374,9 @@ def matrices(groups: pl.DataFrame, shared: pl.DataFrame) -> list[Row]:
     lines = lines.with_columns(
         pl.Series("finding", [known.get(key) for key in keys], pl.Int64),
         name=pl.concat_str("column", pl.lit(" = "), "value"),
-    ).sort(
-        *("finding", "marks", "bin", "score"),
-        descending=[False, True, False, True],
-        nulls_last=True,
-        maintain_order=True,
     )
+    order = {"finding": False, "marks": True, "bin": False, "score": True}
+    lines = lines.sort(*order, descending=list(order.values()), nulls_last=True, maintain_order=True)
     found = []
     for (dataset,), some in groups.group_by("dataset", maintain_order=True):
         models = some["model"].unique(maintain_order=True).to_list()

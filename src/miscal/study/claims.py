@@ -14,10 +14,8 @@ from miscal.base.arrays import counted
 from miscal.base.number_wording import percent
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.report.formatting import metric
-from miscal.study import aggregates
-from miscal.study import paper_numbers as paper
-from miscal.study.tables import LEARNED, Tables, of_method
-from miscal.study.vocabulary import vocabulary_of
+from miscal.study import aggregates, paper
+from miscal.study.tables import LEARNED, Tables, of_method, vocabulary_of
 
 FEWEST_PAIRS = 5
 """Pairs from which on a direction is stated at all."""
@@ -30,12 +28,8 @@ EDGE_CASE = 0.05
 TOLERANCE = -0.005
 """Mean change of smECE down to which a correction counts as doing no harm, whichever correction it is."""
 
-VARIED = frozenset(
-    (dataset, model)
-    for dataset, family in (("hh-rlhf", "qwen3"), ("mmlu", "llama-3"))
-    for model in paper.MODELS
-    if model.startswith(family)
-)
+_VARIED = {"hh-rlhf": "qwen3", "mmlu": "llama-3"}
+VARIED = frozenset((of, name) for of, family in _VARIED.items() for name in paper.MODELS if name.startswith(family))
 """The pairs that section 5 names for a field that varies much."""
 
 NO_DIRECTION = "no direction"
@@ -138,40 +132,32 @@ def _gaps(tables: Tables, method: str) -> _Made:
         return
     n, above, large = own.height, own["gap_clipped"] > 0, own["gap_clipped"] >= aggregates.LARGE_GAP
     found, means = aggregates.verdict(own, method).row(0, named=True), paper.GAPS["gap"]
-    beyond, many = (own["gap_interval_low"] > 0).fill_null(False), f"{paper.N_LARGE_GAP} of {paper.N_PAIRS} pairs"
-    here = f"{metric(found['mean_gap'])} and {metric(found['median_gap'])}"
-    yield (
-        "gaps", "appendix F.2", "In most pairs the gap is above 0.",
-        f"{percent(paper.POSITIVE_LEARNED)} of {paper.N_PAIRS} pairs", of_pairs(above), n, NO_DIRECTION,
+    beyond, share, n_large = (own["gap_interval_low"] > 0).fill_null(False), found["mean_share_worst"], int(large.sum())
+    yield from (
+        ("gaps", "appendix F.2", "In most pairs the gap is above 0.",
+         f"{percent(paper.POSITIVE_LEARNED)} of {paper.N_PAIRS} pairs", of_pairs(above), n, NO_DIRECTION),
+        ("gaps", "not in the paper", "In some pairs the gap is above 0 beyond chance.", "not reported",
+         of_pairs(beyond), n, NO_DIRECTION),
+        ("gaps", "section 5", "Many pairs have a gap of at least 0.06.",
+         f"{paper.N_LARGE_GAP} of {paper.N_PAIRS} pairs", of_pairs(large), n, direction(n_large >= MANY * n, n)),
+        ("gaps", "table 5a", "Size of the gap over all pairs, cut off at 0: mean and median.",
+         f"{metric(means.mean())} and {metric(means.median())}",
+         f"{metric(found['mean_gap'])} and {metric(found['median_gap'])}", n, NO_DIRECTION),
     )  # fmt: skip
-    yield (
-        "gaps", "not in the paper", "In some pairs the gap is above 0 beyond chance.", "not reported",
-        of_pairs(beyond), n, NO_DIRECTION,
-    )  # fmt: skip
-    yield (
-        "gaps", "section 5", "Many pairs have a gap of at least 0.06.", many, of_pairs(large), n,
-        direction(large.sum() >= MANY * n, n),
-    )  # fmt: skip
-    yield (
-        "gaps", "table 5a", "Size of the gap over all pairs, cut off at 0: mean and median.",
-        f"{metric(means.mean())} and {metric(means.median())}", here, n, NO_DIRECTION,
-    )  # fmt: skip
-    if (share := found["mean_share_worst"]) is not None:
-        yield (
-            "gaps", "section 5", "In pairs with a gap of at least 0.06, the worst slice is no rare edge case.",
-            f"{percent(paper.LARGE_GAP_SHARE)} of rows (its table 5b contradicts this)", f"{percent(share)} of rows",
-            int(large.sum()), direction(share > EDGE_CASE, int(large.sum())),
-        )  # fmt: skip
+    if share is not None:
+        says = "In pairs with a gap of at least 0.06, the worst slice is no rare edge case."
+        published = f"{percent(paper.LARGE_GAP_SHARE)} of rows (its table 5b contradicts this)"
+        here, told = f"{percent(share)} of rows", direction(share > EDGE_CASE, n_large)
+        yield "gaps", "section 5", says, published, here, n_large, told
     rows = own.drop_nulls("delta_std").to_dicts()
     named, others = (
         [row["delta_std"] for row in rows if (paper.reproduced(row) in VARIED) is inside] for inside in (True, False)
     )
     if named and others:
-        yield (
-            "fields", "figure 5a", "The field varies more for Qwen3 on HH-RLHF and Llama 3 on MMLU than elsewhere.",
-            _NO_NUMBERS, f"standard deviation {metric(fmean(named))} in these pairs ({len(named)} here), "
-            f"{metric(fmean(others))} in the others, on average", len(rows), higher(named, others),
-        )  # fmt: skip
+        says = "The field varies more for Qwen3 on HH-RLHF and Llama 3 on MMLU than elsewhere."
+        here = f"standard deviation {metric(fmean(named))} in these pairs ({len(named)} here), "
+        here += f"{metric(fmean(others))} in the others, on average"
+        yield "fields", "figure 5a", says, _NO_NUMBERS, here, len(rows), higher(named, others)
 
 
 def _improvements(tables: Tables, method: str) -> _Made:
@@ -200,19 +186,16 @@ def _trends(tables: Tables, method: str) -> _Made:
     """Whether the gain over isotonic regression rises with the spread of the field, and this with size."""
     _, found = aggregates.heterogeneity_gain(tables["pairs"], tables["corrections"], method)
     if found.value is not None:
-        yield (
-            "gains", "figure 7a", "The gain over isotonic regression is larger where the field varies more.",
-            "rising, without a number", f"Spearman {found.text}", found.n, rising(found),
-        )  # fmt: skip
+        says = "The gain over isotonic regression is larger where the field varies more."
+        here = f"Spearman {found.text}"
+        yield "gains", "figure 7a", says, "rising, without a number", here, found.n, rising(found)
     trends = aggregates.size_trends(tables["pairs"], method).drop_nulls("spearman")
     up = trends["spearman"] > 0
     if trends.height:
-        yield (
-            "sizes", "figure 7b", "In several families the field varies more in larger models.",
-            "rising in several families, without a number",
-            f"rising in {up.sum()} of {len(up)} lines of three models or more", int(trends["n"].sum()),
-            in_most(up, "line"),
-        )  # fmt: skip
+        says, published = "In several families the field varies more in larger models.", "rising in several families"
+        here = f"rising in {up.sum()} of {len(up)} lines of three models or more"
+        n = int(trends["n"].sum())
+        yield "sizes", "figure 7b", says, f"{published}, without a number", here, n, in_most(up, "line")
 
 
 def _raw(tables: Tables, method: str) -> _Made:
@@ -221,45 +204,40 @@ def _raw(tables: Tables, method: str) -> _Made:
     if both.is_empty():
         return
     learned, raw, n = both["gap_clipped"] > 0, both["gap_clipped_raw"] > 0, both.height
-    yield (
-        "raw-gaps", "appendix F.2", "Learning finds a slice worse than the whole more often than raw inputs do.",
-        f"{percent(paper.POSITIVE_LEARNED)} learned, {percent(paper.POSITIVE_RAW)} raw",
-        f"{percent(learned.mean())} learned, {percent(raw.mean())} raw", n,
-        in_most(learned.filter(learned != raw), of=n),
-    )  # fmt: skip
     both = both.drop_nulls(["delta_std", "delta_mean", "delta_std_raw", "delta_mean_raw"])
     lower, negative = both["delta_std_raw"] < both["delta_std"], both["delta_mean_raw"] < 0
-    over = f"Fields of raw inputs are mostly {vocabulary_of(tables['pairs'])['over']}."
-    for says, holds, here in (
-        ("Fields of raw inputs vary less than learned ones.", lower, "less in"), (over, negative, "mean below 0 in"),
-    ):  # fmt: skip
-        here = f"{here} {of_pairs(holds)}"
-        yield "raw-fields", "appendix F.2", says, _NO_NUMBERS, here, len(holds), in_most(holds)
+    over, m = vocabulary_of(tables["pairs"])["over"], both.height
+    yield from (
+        ("raw-gaps", "appendix F.2", "Learning finds a slice worse than the whole more often than raw inputs do.",
+         f"{percent(paper.POSITIVE_LEARNED)} learned, {percent(paper.POSITIVE_RAW)} raw",
+         f"{percent(learned.mean())} learned, {percent(raw.mean())} raw", n,
+         in_most(learned.filter(learned != raw), of=n)),
+        ("raw-fields", "appendix F.2", "Fields of raw inputs vary less than learned ones.", _NO_NUMBERS,
+         f"less in {of_pairs(lower)}", m, in_most(lower)),
+        ("raw-fields", "appendix F.2", f"Fields of raw inputs are mostly {over}.", _NO_NUMBERS,
+         f"mean below 0 in {of_pairs(negative)}", m, in_most(negative)),
+    )  # fmt: skip
 
 
 def _nulls(tables: Tables, method: str) -> _Made:
     """Whether field and gap are larger than after the labels were shuffled, and learning goes on for longer."""
     table = aggregates.null_numbers(tables["nulls"], method)
-    for name, says in (
-        ("delta_std", "The field varies more than if labels are shuffled."),
-        ("gap", "The gap is larger than if labels are shuffled."),
-    ):
+    for name, more in (("delta_std", "The field varies more"), ("gap", "The gap is larger")):
         known = table.drop_nulls([name, f"{name}_null_mean", f"{name}_p"])
         if known.height:
             # the smallest value that p can take; the tolerance is for the rounding of sums
             beyond = known[f"{name}_p"] <= 1 / (known["n_draws"] + 1) + 1e-12
             published, here = (of_pairs(one[name] > one[f"{name}_null_mean"]) for one in (paper.NULLS, known))
-            yield (
-                "nulls", "table 2", says, f"above the mean of the refits in {published}",
-                f"above their mean in {here}, above every refit in {beyond.sum()}", known.height, in_every(beyond),
-            )  # fmt: skip
+            published, here = f"above the mean of the refits in {published}", f"above their mean in {here}"
+            here = f"{here}, above every refit in {beyond.sum()}"
+            says = f"{more} than if labels are shuffled."
+            yield "nulls", "table 2", says, published, here, known.height, in_every(beyond)
     epochs = table.drop_nulls(["epoch", "epoch_null_mean", "epoch_null_std"])
     later = epochs["epoch"] > epochs["epoch_null_mean"]
     if epochs.height:
-        yield (
-            "proxies", "appendix F.3", "Learning goes on for longer than if labels are shuffled.",
-            "stated, without a number", f"a later epoch is kept in {of_pairs(later)}", len(later), in_every(later),
-        )  # fmt: skip
+        says = "Learning goes on for longer than if labels are shuffled."
+        here, published = f"a later epoch is kept in {of_pairs(later)}", "stated, without a number"
+        yield "proxies", "appendix F.3", says, published, here, len(later), in_every(later)
 
 
 def _seeds(tables: Tables, method: str) -> _Made:
@@ -273,14 +251,11 @@ def _seeds(tables: Tables, method: str) -> _Made:
         table[f"{name}_mean"] for name in ("correlation", "sign_agreement", "sign_by_chance")
     )
     published = [write_range(paper.SEEDS[f"{name}_mean"], 2) for name in ("correlation", "sign_agreement")]
-    yield (
-        "seeds", "table 3", "Fields of different seeds correlate.", published[0],
-        f"{write_range(correlations, 2)}{left_out}", n, in_every(correlations > AGREEING),
-    )  # fmt: skip
-    yield (
-        "seeds", "table 3", "Their signs agree.", published[1],
-        f"{write_range(agreed, 2)}, where unrelated fields would give {write_range(chance, 2)}", n,
-        in_every(agreed > chance),
+    here = f"{write_range(agreed, 2)}, where unrelated fields would give {write_range(chance, 2)}"
+    yield from (
+        ("seeds", "table 3", "Fields of different seeds correlate.", published[0],
+         f"{write_range(correlations, 2)}{left_out}", n, in_every(correlations > AGREEING)),
+        ("seeds", "table 3", "Their signs agree.", published[1], here, n, in_every(agreed > chance)),
     )  # fmt: skip
 
 
@@ -297,41 +272,34 @@ def _thresholds(tables: Tables, method: str) -> _Made:
     if table.is_empty():
         return
     n, above, cited = int(table["n_pairs"].to_numpy().max()), table["n"].to_list(), paper.THRESHOLDS
-    yield (
-        "thresholds", "table 4", "Pairs with a gap above 0.06 are found at every threshold.",
-        f"{write_range(cited['n'], 0)} of {paper.N_PAIRS} pairs", f"{write_range(above, 0)} of {n} pairs", n,
-        direction(min(above) > 0, n),
-    )  # fmt: skip
+    most, published = max(above), f"{write_range(cited['n'], 0)} of {paper.N_PAIRS} pairs"
+    says, here = "Pairs with a gap above 0.06 are found at every threshold.", f"{write_range(above, 0)} of {n} pairs"
+    yield "thresholds", "table 4", says, published, here, n, direction(min(above) > 0, n)
     if medians := table["brier_gap"].drop_nulls().to_list():
-        yield (
-            "thresholds", "table 4", "On the worst slices of these pairs the Brier score is worse, too: median gaps.",
-            write_range(cited["brier_gap"]), write_range(medians), max(above), direction(min(medians) > 0, max(above)),
-        )  # fmt: skip
+        says = "On the worst slices of these pairs the Brier score is worse, too: median gaps."
+        here, found = write_range(medians), direction(min(medians) > 0, most)
+        yield "thresholds", "table 4", says, write_range(cited["brier_gap"]), here, most, found
     for name, (points, *both) in aggregates.threshold_correlations(tables["thresholds"], method).items():
         n, values = points["pair"].n_unique(), [one.value for one in both]
         if None not in values:
+            published = f"{paper.CORRELATIONS[name]:.2f} (kind not said)"
+            here = f"Pearson {metric(values[0], 2)}, Spearman {metric(values[1], 2)}"
             # rows of one pair depend on each other: the interval is that of as many rows as there are pairs
-            yield (
-                "thresholds", "appendix F.4", _CORRELATED[name], f"{paper.CORRELATIONS[name]:.2f} (kind not said)",
-                f"Pearson {metric(values[0], 2)}, Spearman {metric(values[1], 2)}", n,
-                rising(aggregates.fisher(min(values, key=abs), n)),
-            )  # fmt: skip
+            found = rising(aggregates.fisher(min(values, key=abs), n))
+            yield "thresholds", "appendix F.4", _CORRELATED[name], published, here, n, found
 
 
 def _purity(tables: Tables, method: str) -> _Made:
     """Whether the learned space forgets the category and keeps the error."""
     found = aggregates.forgetting(tables["purity"], method)
     sign, category, outcome = (found.filter(of=of) for of in (aggregates.SIGN, "category", aggregates.OUTCOME))
-    learned = "in the learned space than in raw inputs."
-    for place, says, holds, found_here in (
+    kept, falls, rises = sign["learned"] > sign["raw"], category["falls"], outcome["rises"]
+    for place, published, what, holds, told in (
         # the learned space is arranged by the field, so that the first holds by construction
-        ("figure 15", f"Neighbours share the sign of the field more often {learned}", sign["learned"] > sign["raw"],
-         NO_DIRECTION),
-        ("figure 15", f"Neighbours share their category less often {learned}", category["falls"],
-         in_most(category["falls"])),
-        ("not in the paper", f"Neighbours share their outcome more often {learned}", outcome["rises"],
-         in_most(outcome["rises"])),
-    ):  # fmt: skip
+        ("figure 15", _NO_NUMBERS, "the sign of the field more", kept, NO_DIRECTION),
+        ("figure 15", _NO_NUMBERS, "their category less", falls, in_most(falls)),
+        ("not in the paper", "not reported", "their outcome more", rises, in_most(rises)),
+    ):
         if len(holds):
-            published = _NO_NUMBERS if place == "figure 15" else "not reported"
-            yield "layouts", place, says, published, of_pairs(holds), len(holds), found_here
+            says = f"Neighbours share {what} often in the learned space than in raw inputs."
+            yield "layouts", place, says, published, of_pairs(holds), len(holds), told

@@ -36,28 +36,14 @@ RECOVERY, LOSS = "viridis", "cividis_r"
 """Correlations, and values of which small ones are good."""
 
 _RC = {
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],
-    "font.size": 9,
-    "axes.titlesize": 9.5,
-    "axes.titlelocation": "left",
-    "axes.labelcolor": MUTED,
-    "axes.edgecolor": MUTED,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.linewidth": 0.7,
-    "xtick.color": MUTED,
-    "ytick.color": MUTED,
-    "text.color": INK,
+    "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"], "font.size": 9, "text.color": INK,
+    "axes.titlesize": 9.5, "axes.titlelocation": "left", "axes.linewidth": 0.7, "axes.labelcolor": MUTED,
+    "axes.edgecolor": MUTED, "axes.spines.top": False, "axes.spines.right": False, "xtick.color": MUTED,
+    "ytick.color": MUTED, "grid.color": RULE, "grid.linewidth": 0.7, "legend.frameon": False, "figure.dpi": 100,
+    "svg.hashsalt": "miscal", "svg.fonttype": "path",
     # names are taken literally: a dollar sign in them starts no formula
     "text.parse_math": False,
-    "grid.color": RULE,
-    "grid.linewidth": 0.7,
-    "legend.frameon": False,
-    "svg.hashsalt": "miscal",
-    "svg.fonttype": "path",
-    "figure.dpi": 100,
-}
+}  # fmt: skip
 _DPI = 160
 
 

@@ -1,4 +1,4 @@
-"""One pair under one method: what `discover` found, and the rows that are measured.
+"""One pair under one method: what `discover` found, the rows that are measured, and audits.
 
 Measures look at the evaluation rows, with the field of the learned geometry and, for method "paper", that of the raw
 inputs.
@@ -13,19 +13,23 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 
 from miscal.base.folds import row_groups
 from miscal.calibration.labelled_rows import take_rows
-from miscal.calibration.metrics.scores import log_losses
+from miscal.calibration.metrics.scores import log_losses, mean_interval
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import corrections_by_name
 from miscal.discovery.fitted_rows import TEST, evaluated_rows
 from miscal.discovery.run import RunContent
 from miscal.estimators.paper.readout import choose_raw_field
 from miscal.estimators.registry import regimes_of
+from miscal.evidence.stability import spread
+from miscal.runs.audit import DATA, Refitting, refit_under_null, refit_with_seeds
 from miscal.runs.compare.estimates import FOLDS
 from miscal.study.plan import StudyPair
-from miscal.study.tables import attributes
+from miscal.study.tables import REGIONS, attributes, with_ends
 
 TableRows = Mapping[str, Sequence[Mapping[str, Any]]]
 """Rows by the name of their table, with the columns of :data:`miscal.study.tables.TABLES`."""
@@ -78,9 +82,7 @@ class FieldRows:
     @property
     def regions(self) -> dict[str, np.ndarray]:
         """Masks of all rows and of each regime, bool (n,)."""
-        regime = self.regime
-        every = np.ones(len(regime), dtype=bool)
-        return {"all": every, **{name: regime == name for name in ("over", "under", "good")}}
+        return {name: np.full(len(self.delta), True) if name == "all" else self.regime == name for name in REGIONS}
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,10 +122,9 @@ class PairResult:
     def learned(self) -> FieldRows:
         """The evaluation rows, in the learned geometry."""
         some = self.found.table.filter(evaluated_rows(self.triples))
-        names = ("confidence", "delta", "visible", "hidden", "supported", "corrected")
-        columns = {name: some[name].to_numpy() for name in names}
-        columns["local"] = some["regime"].is_not_null().to_numpy()
-        return FieldRows(correct=some["correct"].to_numpy().astype(np.float64), epsilon=self.epsilon, **columns)
+        some = some.with_columns(pl.col("correct").cast(pl.Float64), local=pl.col("regime").is_not_null())
+        names = ("correct", "confidence", "delta", "visible", "hidden", "local", "supported", "corrected")
+        return FieldRows(*(some[name].to_numpy() for name in names), epsilon=self.epsilon)
 
     @cached_property
     def raw(self) -> FieldRows | None:
@@ -143,30 +144,16 @@ class PairResult:
         sorter = np.argsort(triples.row)
         bank = sorter[np.searchsorted(triples.row, fitted.bank_rows_, sorter=sorter)]
         val = (triples.split == "val") & (weight > 0)
-        smoothed = choose_raw_field(
-            triples.X[bank],
-            fitted.bank_residual_,
-            fitted.bank_weight_,
-            triples.X[val],
-            triples.confidence[val],
-            triples.correct[val],
-            weight[val],
-            readout=fitted.readout,
-            global_map=fitted.global_map_,
-            # draws the pairs of rows behind the unit of the bandwidths
-            random_state=self.pair.seed,
-        )
+        learned_from = triples.X[bank], fitted.bank_residual_, fitted.bank_weight_
+        chosen_by = triples.X[val], triples.confidence[val], triples.correct[val], weight[val]
+        as_learned = {"readout": fitted.readout, "global_map": fitted.global_map_}
+        # the seed draws the pairs of rows behind the unit of the bandwidths
+        smoothed = choose_raw_field(*learned_from, *chosen_by, **as_learned, random_state=self.pair.seed)
         estimate = smoothed.estimate(triples.X[test], learned.confidence)
         chosen = attributes(smoothed, "sigma", "alpha", "proxy")
-        return replace(
-            learned,
-            delta=estimate.delta,
-            hidden=estimate.delta - learned.visible,
-            local=estimate.local,
-            supported=estimate.supported,
-            corrected=estimate.corrected,
-            chosen=chosen | {"seconds_field": round(time.monotonic() - start, 3)},
-        )
+        chosen["seconds_field"] = round(time.monotonic() - start, 3)
+        own = attributes(estimate, "delta", "local", "supported", "corrected")
+        return replace(learned, **own, hidden=estimate.delta - learned.visible, chosen=chosen)
 
     @cached_property
     def globally_corrected(self) -> np.ndarray:
@@ -221,3 +208,74 @@ def units(triples: Triples) -> np.ndarray:
     group = take_rows(triples.group, at)
     unit = row_groups(triples.X[at], group)
     return np.arange(len(unit)) if group is None and unit.max() + 1 < FOLDS else unit
+
+
+# --- audits: what is found under a null, how the proxy went, what other seeds find ------------------------------------
+
+STATISTICS = ("delta_std", "std_hidden", "share_miscalibrated", "gap")
+"""Statistics of the table ``nulls``; the gap is cut off at 0."""
+
+
+def audit(result: PairResult, settings: Mapping[str, Any], n_jobs: int | None = None) -> TableRows:
+    """Audit one pair under one method: draws + seeds fits of its field.
+
+    Its triples, names, method and settings are used; what was found on them is not looked at. The settings `null`, what
+    the refits draw outcomes from (:data:`miscal.runs.audit.NULL_QUESTIONS`), `draws`, `seeds` and `options` are those
+    of the cell. The study's own seed is among the seeds. Fills ``nulls``, ``proxy_curves`` (method "paper" with test
+    rows), ``seeds`` and ``seed_pairs``.
+    """
+    null, draws, seeds = (settings[name] for name in ("null", "draws", "seeds"))
+    quietly = lambda name: None  # noqa: E731
+    own = attributes(result.pair, "seed", "min_rows", "device") | attributes(result, "method", "epsilon")
+    rows = Refitting(result.triples, **own, options=settings["options"] or None, n_jobs=n_jobs)
+    nulls, curves = refit_under_null(rows, null, draws, quietly)
+    stability, by_seed = refit_with_seeds(rows, seeds, quietly)
+    named, pair = result.named, attributes(result.pair, "pair", "dataset", "model")
+    compared = {}
+    for name in STATISTICS:
+        found = nulls["gap_clipped" if name == "gap" else name]
+        compared[name] = found.observed, found.mean, found.std, found.p_value
+    for name in ("proxy", "epoch") if curves else ():
+        values = {curve.draw: float(getattr(curve, name)) for curve in curves}
+        observed, refits = values.pop(DATA), spread(list(values.values()))
+        # they measure no structure, so that there is no p-value
+        compared[name] = observed, refits.mean, refits.std, None
+    return {
+        "nulls": [
+            {**named, "null": null, "statistic": name, "observed": observed, "null_mean": mean, "null_std": std}
+            | {"p_value": p_value, "n_draws": draws}
+            for name, (observed, mean, std, p_value) in compared.items()
+        ],
+        "proxy_curves": [
+            {**pair, "null": null, "draw": curve.draw, "epoch": epoch, "proxy": proxy, "chosen": epoch == curve.epoch}
+            for curve in curves
+            for epoch, proxy in enumerate(curve.proxies, start=1)
+        ],
+        "seeds": [named | attributes(one, "seed", "delta_std", "worst", "gap", "share_worst") for one in by_seed],
+        "seed_pairs": [
+            {**named, "seed_a": by_seed[one.a].seed, "seed_b": by_seed[one.b].seed}
+            | attributes(one, "correlation", "sign_agreement", "sign_by_chance")
+            for one in stability.pairs
+        ],
+    }
+
+
+# --- both methods -----------------------------------------------------------------------------------------------------
+
+
+def duel_rows(pair: StudyPair, auto: RunContent, paper: RunContent, unit: NDArray[np.int64]) -> list[dict[str, Any]]:
+    """Compare the corrections of two methods on the same rows, in the same order: the row of the table ``duels``.
+
+    There is none where no row is evaluated in both. `unit`, (n,), numbers the rows that count as one, because their
+    inputs are equal or their group is; the interval is Student's, over units (Liang and Zeger, 1986).
+    """
+    both = auto.table.with_columns(theirs=paper.table["corrected"], other=paper.table["split"], unit=pl.Series(unit))
+    both = both.filter(pl.all_horizontal(pl.col("split", "other").fill_null("test") == "test"))
+    if both.is_empty():
+        return []
+    correct = both["correct"].to_numpy().astype(np.float64)
+    ours, theirs = (log_losses(correct, both[name].to_numpy()) for name in ("corrected", "theirs"))
+    saved = mean_interval(theirs - ours, groups=both["unit"].to_numpy())
+    row = attributes(pair, "pair", "dataset", "model") | {"n": both.height, "log_loss_auto": float(ours.mean())}
+    row |= {"log_loss_paper": float(theirs.mean())}
+    return [row | with_ends("saved", saved.value, saved.interval)]

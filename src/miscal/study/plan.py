@@ -143,13 +143,8 @@ class StudyPair(PairSettings, ReadOptions):
         named = {name: getattr(self, name) for name in Asked.OPTIONS}
         if kind != EVENT:
             return named
-        confidence, correct = named["confidence"], named["correct"]
-        return named | {
-            "confidence": None,
-            "correct": None,
-            "probability": named["probability"] or confidence,
-            "event": named["event"] or correct,
-        }
+        probability, event = named["probability"] or named["confidence"], named["event"] or named["correct"]
+        return named | {"confidence": None, "correct": None, "probability": probability, "event": event}
 
     @property
     def methods(self) -> tuple[Method, ...]:
@@ -219,17 +214,6 @@ class StudyPlan(PairSettings):
         return tuple(dict.fromkeys(pair.dataset for pair in self.pairs))
 
 
-def pair_id(dataset: str, model: str) -> str:
-    """Make the id of a pair from its labels.
-
-    Examples
-    --------
-    >>> pair_id("mmlu", "Llama-3.2-3B"), pair_id("HH RLHF", "org/model")
-    ('mmlu.Llama-3.2-3B', 'HH-RLHF.org-model')
-    """
-    return f"{safe_name(dataset)}.{safe_name(model)}"
-
-
 def safe_name(text: str) -> str:
     """Replace what a folder's name should not hold.
 
@@ -250,13 +234,6 @@ KINDS = ("score", "read", "split", "discover", "measure", "interpret", "audit", 
 OF_DATASETS = ("split", "together")
 """Kinds of cells that are about all pairs of a data set, as many as are there."""
 
-_JOINT = "@"
-"""Between the parts of a cell's name; no id of a pair holds it."""
-
-# where the model and the files lie says nothing of the numbers
-_SCORE_MACHINE = ("device", "threads", "batch_tokens")
-_SCORE_PLACES = ("model", "task", "prompt_file")
-
 
 @dataclass(frozen=True)
 class StudyCell:
@@ -266,8 +243,8 @@ class StudyCell:
     ----------
     kind : str
         One of `KINDS`.
-    of : tuple of str
-        Ids of pairs, or the name of the data set whose pairs it takes together (:data:`OF_DATASETS`).
+    of : str
+        Id of a pair, or the name of the data set whose pairs it takes together (:data:`OF_DATASETS`).
     method : str or None
     settings : mapping of str to JSON values
         What its result depends on beside the data.
@@ -277,7 +254,7 @@ class StudyCell:
     """
 
     kind: str
-    of: tuple[str, ...]
+    of: str
     method: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     needs: tuple[str, ...] = ()
@@ -289,20 +266,20 @@ class StudyCell:
 
         Examples
         --------
-        >>> StudyCell("measure", ("mmlu.m",), "auto").name
+        >>> StudyCell("measure", "mmlu.m", "auto").name
         'measure@mmlu.m@auto'
         """
-        return name_of(self.kind, *self.of, method=self.method)
+        return name_of(self.kind, self.of, self.method)
 
     @property
     def says(self) -> str:
         """What a line of progress calls it."""
-        return " ".join([self.kind, " and ".join(self.of), *([self.method] if self.method else [])])
+        return " ".join(filter(None, [self.kind, self.of, self.method]))
 
 
-def name_of(kind: str, *of: str, method: str | None = None) -> str:
-    """Name a cell by its parts."""
-    return _JOINT.join([kind, *map(safe_name, of), *([method] if method else [])])
+def name_of(kind: str, of: str, method: str | None = None) -> str:
+    """Name a cell by its parts; no id of a pair holds what stands between them."""
+    return "@".join(filter(None, [kind, safe_name(of), method]))
 
 
 def cells_of(plan: StudyPlan) -> list[StudyCell]:
@@ -320,25 +297,21 @@ def cells_of(plan: StudyPlan) -> list[StudyCell]:
 
 def _of_dataset(plan: StudyPlan, dataset: str) -> list[StudyCell]:
     pairs = plan.on(dataset)
-    reads = [
-        StudyCell("read", (p.pair,), settings=_read_settings(p), needs=(name_of("score", p.pair),) if p.score else ())
-        for p in pairs
-    ]
-    cells = [StudyCell("score", (pair.pair,), settings=_score_settings(pair)) for pair in pairs if pair.score] + reads
+    cells = [StudyCell("score", pair.pair, settings=_score_settings(pair)) for pair in pairs if pair.score]
+    scored = {cell.of: (cell.name,) for cell in cells}
+    reads = [StudyCell("read", p.pair, None, _read_settings(p), needs=scored.get(p.pair, ())) for p in pairs]
+    cells += reads
     if any(pair.evidence_under(method) == "test" for pair in pairs for method in pair.methods):
         settings = {"split": plan.split, "seed": plan.seed}
-        cells.append(StudyCell("split", (dataset,), settings=settings, after=tuple(cell.name for cell in reads)))
+        cells.append(StudyCell("split", dataset, settings=settings, after=tuple(cell.name for cell in reads)))
     cells += [cell for pair in pairs for method in pair.methods for cell in _of_pair(plan, pair, method)]
-    cells += [
-        StudyCell("duel", (p.pair,), needs=tuple(name_of("discover", p.pair, method=method) for method in p.methods))
-        for p in pairs
-        if len(p.methods) > 1
-    ]
+    fits = {(cell.of, cell.method): cell.name for cell in cells if cell.kind == "discover"}
+    both = [pair.pair for pair in pairs if len(pair.methods) > 1]
+    cells += [StudyCell("duel", pair, needs=tuple(fits[pair, method] for method in METHODS)) for pair in both]
     for method in METHODS:
         # all pairs at once
-        fits = tuple(name_of("discover", pair.pair, method=method) for pair in pairs if method in pair.methods)
-        if fits:
-            cells.append(StudyCell("together", (dataset,), method, after=fits))
+        if own := tuple(name for (_, of), name in fits.items() if of == method):
+            cells.append(StudyCell("together", dataset, method, after=own))
     return cells
 
 
@@ -347,18 +320,19 @@ def _of_pair(plan: StudyPlan, pair: StudyPair, method: str) -> list[StudyCell]:
     needs = [name_of("read", pair.pair)]
     if settings["evidence"] == "test":
         needs.append(name_of("split", pair.dataset))
-    fit = StudyCell("discover", (pair.pair,), method, settings, tuple(needs))
+    fit = StudyCell("discover", pair.pair, method, settings, tuple(needs))
     follow = {"measure": settings | {"raw": pair.raw}}
     if plan.interpreted(pair.pair):
         follow["interpret"] = settings
     if plan.audited(pair.pair):
         follow["audit"] = settings | plan.audit.model_dump(exclude={"pairs"})
-    return [fit, *(StudyCell(kind, (pair.pair,), method, own, (fit.name,)) for kind, own in follow.items())]
+    return [fit, *(StudyCell(kind, pair.pair, method, own, (fit.name,)) for kind, own in follow.items())]
 
 
 def _score_settings(pair: StudyPair) -> dict[str, Any]:
-    settings = pair.score.model_dump(exclude=set(_SCORE_MACHINE))
-    places = {name: settings[name] for name in _SCORE_PLACES}
+    # where the model and the files lie says nothing of the numbers
+    settings = pair.score.model_dump(exclude={"device", "threads", "batch_tokens"})
+    places = {name: settings[name] for name in ("model", "task", "prompt_file")}
     return settings | {name: Path(at).name if at and Path(at).is_absolute() else at for name, at in places.items()}
 
 
@@ -369,16 +343,10 @@ def _read_settings(pair: StudyPair) -> dict[str, Any]:
 
 
 def _fit_settings(plan: StudyPlan, pair: StudyPair, method: str) -> dict[str, Any]:
-    evidence = pair.evidence_under(method)
+    evidence, options = pair.evidence_under(method), dict(pair.options) if method == "paper" else {}
+    own = {name: getattr(pair, name) for name in ("seed", "epsilon", "min_rows", "outcome")}
     drawn = {"split": plan.split, "split_seed": plan.seed} if evidence == "test" else {}
-    return {
-        "seed": pair.seed,
-        "epsilon": pair.epsilon,
-        "min_rows": pair.min_rows,
-        "evidence": evidence,
-        "outcome": pair.outcome,
-        "options": dict(pair.options) if method == "paper" else {},
-    } | drawn
+    return own | {"evidence": evidence, "options": options} | drawn
 
 
 def differing(there: Mapping[str, Any], asked: Mapping[str, Any]) -> list[str]:
@@ -399,5 +367,5 @@ def differing(there: Mapping[str, Any], asked: Mapping[str, Any]) -> list[str]:
 def pairs_of_cell(plan: StudyPlan, cell: StudyCell) -> Sequence[StudyPair]:
     """Pairs that a cell is about: all on its data set that have its method, or its own."""
     if cell.kind in OF_DATASETS:
-        return [pair for pair in plan.on(cell.of[0]) if cell.method is None or cell.method in pair.methods]
-    return [pair for name in cell.of for pair in plan.pairs if pair.pair == name]
+        return [pair for pair in plan.on(cell.of) if cell.method is None or cell.method in pair.methods]
+    return [pair for pair in plan.pairs if pair.pair == cell.of]

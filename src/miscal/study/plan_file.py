@@ -18,18 +18,8 @@ from miscal.base.document import parse_yaml
 from miscal.base.errors import FileError, InputError
 from miscal.data.readers.opening import MANIFEST, TRIPLES, open_source
 from miscal.estimators.registry import make_estimator
-from miscal.study import paper48
-from miscal.study.plan import (
-    ALL_PAIRS,
-    READ_OPTIONS,
-    AuditPlan,
-    PairSettings,
-    ScoreOptions,
-    StudyPair,
-    StudyPlan,
-    pair_id,
-    safe_name,
-)
+from miscal.study import paper
+from miscal.study.plan import READ_OPTIONS, AuditPlan, PairSettings, ScoreOptions, StudyPair, StudyPlan, safe_name
 
 EACH = "each"
 """Key of a pair that stands for several: a list, whose items are added to the pair in turn."""
@@ -82,9 +72,9 @@ def read_plan(
     if isinstance(source, Mapping):
         content = dict(source)
     elif not isinstance(source, str | Path):
-        raise InputError(f"a plan must be a YAML file, a mapping or {paper48.NAME!r}; got a {type(source).__name__}")
-    elif str(source) == paper48.NAME:
-        content = {"pairs": paper48.NAME}
+        raise InputError(f"a plan must be a YAML file, a mapping or {paper.NAME!r}; got a {type(source).__name__}")
+    elif str(source) == paper.NAME:
+        content = {"pairs": paper.NAME}
     else:
         content, folder = _parsed(Path(source)), Path(source).resolve().parent
     return _checked(_all_filled(content, sets or {}), folder)
@@ -97,7 +87,7 @@ def _parsed(path: Path) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise FileError(f"the plan {path} does not exist; give a YAML file, or the name {paper48.NAME}") from None
+        raise FileError(f"the plan {path} does not exist; give a YAML file, or the name {paper.NAME}") from None
     # a name with a null byte is a ValueError, like bytes that are no text
     except (OSError, ValueError) as error:
         raise FileError(f"the plan {str(path)!r} cannot be read: {error}") from None
@@ -160,17 +150,17 @@ def _each_text(value: Any, change: Callable[[str], Any]) -> Any:
 
 
 def _checked(content: dict[str, Any], folder: Path) -> StudyPlan:
-    if content.get("pairs") == paper48.NAME:
+    if content.get("pairs") == paper.NAME:
         # of options, those that the plan does not name
-        defaults = paper48.defaults()
+        defaults = paper.paper48_defaults()
         mixed = {name: content[name] for name in ("options", "score") if isinstance(content.get(name), dict)}
         mixed = {name: defaults.get(name, {}) | own for name, own in mixed.items()}
-        content = {**defaults, **content, **mixed, "pairs": paper48.pairs()}
+        content = {**defaults, **content, **mixed, "pairs": paper.paper48_pairs()}
     allowed = list(StudyPlan.model_fields)
     _refuse_unknown(content, allowed, "the plan")
     entries = content.get("pairs")
     if not isinstance(entries, Sequence) or isinstance(entries, str) or not entries:
-        raise InputError(f"pairs must be a list of pairs, or the name {paper48.NAME}; the plan has {entries!r}")
+        raise InputError(f"pairs must be a list of pairs, or the name {paper.NAME}; the plan has {entries!r}")
     common = {name: content[name] for name in PairSettings.model_fields if name in content}
     _build(PairSettings, common, "the plan")
     if content.get("audit") is not None:
@@ -228,6 +218,17 @@ def _pair(
     if "paper" in pair.methods:
         make_estimator("paper", options=pair.options)
     return pair
+
+
+def pair_id(dataset: str, model: str) -> str:
+    """Make the id of a pair from its labels.
+
+    Examples
+    --------
+    >>> pair_id("mmlu", "Llama-3.2-3B"), pair_id("HH RLHF", "org/model")
+    ('mmlu.Llama-3.2-3B', 'HH-RLHF.org-model')
+    """
+    return f"{safe_name(dataset)}.{safe_name(model)}"
 
 
 def _place(name: str | None, folder: Path) -> str | None:
@@ -302,7 +303,7 @@ def _refuse_strangers(plan: StudyPlan) -> None:
     known = [pair.pair for pair in plan.pairs]
     asked = {"interpret": plan.interpret, "audit.pairs": plan.audit.pairs if plan.audit else []}
     for key, names in asked.items():
-        for name in () if names == ALL_PAIRS else names:
+        for name in () if isinstance(names, str) else names:
             if name not in known:
                 raise InputError(f"{key} names a pair that the plan does not have: {name!r}{did_you_mean(name, known)}")
 

@@ -17,11 +17,10 @@ from miscal.base.files import disk_errors, locked, parents, resolve
 from miscal.base.threads import n_workers
 from miscal.base.workers import InProcess, Processes, Workers, WorkItem, choose_workers
 from miscal.discovery.summary_parts import Answer
-from miscal.study.plan import KINDS, OF_DATASETS, StudyCell, StudyPlan, cells_of, pairs_of_cell
+from miscal.study.plan import KINDS, OF_DATASETS, StudyCell, StudyPair, StudyPlan, cells_of, pairs_of_cell
 from miscal.study.plan_file import read_plan
-from miscal.study.tables import PLAN, StudyFolder, plan_content, read_tables, write_tables
+from miscal.study.tables import PLAN, StudyFolder, attributes, plan_content, read_tables, vocabulary_of, write_tables
 from miscal.study.verdict import study_lines
-from miscal.study.vocabulary import vocabulary_of
 
 PAGES_EVERY = 300.0
 """Seconds between two drawings of the page while cells are computed, at least: drawing takes about ten."""
@@ -61,13 +60,12 @@ class Failure:
     ----------
     rows : tuple of mapping
         Its rows of the table ``failures``: one for each pair it is about.
-    says, message : str
+    message : str
     mendable : bool
         Whether the user can fix it; False for a fault of miscal.
     """
 
     rows: tuple[Mapping[str, Any], ...]
-    says: str
     message: str
     mendable: bool
 
@@ -199,8 +197,7 @@ class _Run:
         start = drawn = time.monotonic()
         jobs = max(1, min(self.jobs, len(missing)))
         gpus = gpus_to_deal(self.plan) if jobs > 1 and engine == "local" else ()
-        remedy = "give fewer --jobs"
-        local = lambda: InProcess() if jobs == 1 else Processes(jobs, gpus, remedy=remedy)  # noqa: E731
+        local = lambda: InProcess() if jobs == 1 else Processes(jobs, gpus, remedy="give fewer --jobs")  # noqa: E731
         with choose_workers(engine, local, ray_address) as workers:
             for ended in workers.run(self._tasks(missing, workers)):
                 cell, result = ended.task.key, result_of(ended)
@@ -209,13 +206,10 @@ class _Run:
                     self.folder.save(cell, result.rows, result.facts, result.seconds)
                     self.took[cell.name] = result.seconds
                 else:
-                    step = " ".join([cell.kind, *filter(None, [cell.method])])
-                    rows = [
-                        {"pair": pair.pair, "dataset": pair.dataset, "model": pair.model}
-                        | {"step": step, "message": result.message}
-                        for pair in pairs_of_cell(self.plan, cell)
-                    ]
-                    self.failures[cell.name] = Failure(tuple(rows), cell.says, result.message, result.mendable)
+                    said = {"step": " ".join(filter(None, [cell.kind, cell.method])), "message": result.message}
+                    about = pairs_of_cell(self.plan, cell)
+                    rows = tuple(attributes(pair, "pair", "dataset", "model") | said for pair in about)
+                    self.failures[cell.name] = Failure(rows, result.message, result.mendable)
                 self._report(cell, result.seconds, result.message)
                 if cell.kind == "measure" and time.monotonic() - drawn > PAGES_EVERY:
                     self._draw()
@@ -265,8 +259,8 @@ class _Run:
     # --- what is said ---------------------------------------------------------------------------------------------
 
     def _report(self, cell: StudyCell, seconds: float | None = None, message: str | None = None) -> None:
-        of = len(self.cells)
-        self.report(CellProgress(cell.says, len(self.took), of, seconds, self._seconds_left(), message))
+        done, of = len(self.took), len(self.cells)
+        self.report(CellProgress(cell.says, done, of, seconds, self._seconds_left(), message))
 
     def _seconds_left(self) -> float | None:
         """Estimate what is left: a cell takes as long as those of its kind and method did, or as all did."""
@@ -289,7 +283,7 @@ class _Run:
 def draw_pages(out: Path, *, paper: bool = False) -> tuple[Path, tuple[str, ...]]:
     """Draw the pages of a study from its tables; return the path of the first, and what is printed."""
     # matplotlib comes after hours of computing, not before
-    from miscal.study.pages.write import SUMMARY, write_pages
+    from miscal.study.pages import SUMMARY, write_pages
 
     page, tables = write_pages(out, paper=paper), read_tables(out)
     answer = Answer(**json.loads((out / SUMMARY).read_text(encoding="utf-8"))["answer"])
@@ -363,10 +357,11 @@ def pinned(plan: StudyPlan, folder: StudyFolder, coming: Sequence[StudyCell]) ->
             with contextlib.suppress(MiscalError):
                 known[task] = commit_of(task)
                 folder.save_revisions(known)
-    pairs = []
-    for pair in plan.pairs:
-        if pair.score is not None and pair.score.task_revision is None and pair.score.task in known:
-            score = pair.score.model_copy(update={"task_revision": known[pair.score.task]})
-            pair = pair.model_copy(update={"score": score})
-        pairs.append(pair)
-    return plan.model_copy(update={"pairs": pairs})
+
+    def own(pair: StudyPair) -> StudyPair:
+        if pair.score is None or pair.score.task_revision is not None or pair.score.task not in known:
+            return pair
+        score = pair.score.model_copy(update={"task_revision": known[pair.score.task]})
+        return pair.model_copy(update={"score": score})
+
+    return plan.model_copy(update={"pairs": list(map(own, plan.pairs))})

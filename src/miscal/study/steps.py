@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from miscal.base.arrays import as_text, column_of
+from miscal.base.arrays import as_text, column_of, dense_rank
 from miscal.base.errors import InputError, InternalError, MiscalError, MismatchError
 from miscal.base.files import write_whole
 from miscal.base.folds import linked
@@ -41,7 +41,7 @@ from miscal.scoring.folder import MANIFEST
 from miscal.scoring.questions import kind_of
 from miscal.study.pair_result import PairResult, TableRows
 from miscal.study.plan import READ_OPTIONS, SplitKind, StudyCell, StudyPair, StudyPlan, name_of, pairs_of_cell
-from miscal.study.tables import TABLES, StudyFolder
+from miscal.study.tables import TABLES, StudyFolder, attributes
 
 LEAST = 0.1
 """Share of the rows that must have a partner in another pair, or a way of telling questions is not believed."""
@@ -90,21 +90,16 @@ def same_questions(pairs: Sequence[pl.DataFrame], sources: Sequence[str | None])
     for way, known in (("key", one_source), ("content", not rows["content"].null_count())):
         shared = (pl.col("pair").n_unique().over(way) > 1).mean()
         if known and rows.select(shared).item() >= LEAST:
-            number = _numbers(rows[way])
+            number = (dense_rank(rows[way]) - 1).to_numpy()
             break
     named = rows["group"].is_not_null().to_numpy()
     if named.any():
-        groups = _numbers(rows["group"].drop_nulls())
+        groups = (dense_rank(rows["group"].drop_nulls()) - 1).to_numpy()
         # where none are named, each row has a group of its own
         group = int(groups.max()) + 1 + np.arange(rows.height)
         group[named] = groups
         number = linked(number, group)[number]
     return np.split(number, np.cumsum([one.height for one in pairs])[:-1])
-
-
-def _numbers(values: pl.Series) -> NDArray[np.int64]:
-    """Give equal values one number, from 0."""
-    return values.rank("dense").to_numpy().astype(np.int64) - 1
 
 
 # --- the split ----------------------------------------------------------------------------------------------------
@@ -266,7 +261,7 @@ def read(job: CellJob) -> CellResult:
 
 def split(job: CellJob) -> CellResult:
     """Deal the questions of a data set to train, val and test, those that were dealt before as they were."""
-    folder, dataset = job.folder, job.cell.of[0]
+    folder, dataset = job.folder, job.cell.of
     known_pairs = [pair.pair for pair in job.plan.on(dataset) if folder.is_done(name_of("read", pair.pair))]
     if not known_pairs:
         raise InputError(f"no pair on {dataset} could be read, so there is nothing to split")
@@ -284,18 +279,9 @@ def split(job: CellJob) -> CellResult:
 def fit(job: CellJob) -> CellResult:
     """Learn the field and leave a run folder with its report."""
     pair, method = job.pair, job.cell.method
-    make = partial(
-        discover,
-        split_triples(job, pair),
-        method=method,
-        options=_options(job),
-        seed=pair.seed,
-        epsilon=pair.epsilon,
-        min_rows=pair.min_rows,
-        evidence=pair.evidence_under(method),
-        device=pair.device,
-        n_jobs=job.n_jobs,
-    )
+    own = attributes(pair, "seed", "epsilon", "min_rows", "device") | {"method": method, "n_jobs": job.n_jobs}
+    own |= {"evidence": pair.evidence_under(method), "options": job.cell.settings["options"] or None}
+    make = partial(discover, split_triples(job, pair), **own)
     # what a killed run left is whole, but it is not known to be of these settings
     write_run(make, job.folder.run(pair.pair, method), overwrite=True)
     return CellResult()
@@ -311,17 +297,14 @@ def measure(job: CellJob) -> CellResult:
 
 def audit(job: CellJob) -> CellResult:
     """Refit under a null and with other seeds."""
-    from miscal.study.audits import audit
+    from miscal.study.pair_result import audit
 
-    asked = {name: job.cell.settings[name] for name in ("null", "draws", "seeds")}
-    return CellResult(
-        audit(pair_result(job), **asked, options=_options(job), n_jobs=job.n_jobs, device=job.pair.device)
-    )
+    return CellResult(audit(pair_result(job), job.cell.settings, job.n_jobs))
 
 
 def duel(job: CellJob) -> CellResult:
     """Compare both methods on the evaluation rows in both."""
-    from miscal.study.audits import duel_rows
+    from miscal.study.pair_result import duel_rows
 
     pair, folder = job.pair, job.folder
     auto, paper = (read_run(folder.run(pair.pair, method)) for method in ("auto", "paper"))
@@ -331,33 +314,22 @@ def duel(job: CellJob) -> CellResult:
 
 def together(job: CellJob) -> CellResult:
     """Look at all pairs of a data set at once, as many of them as have been fitted."""
-    from miscal.study.measures import COMPARING, TOGETHER
-    from miscal.study.measures.models import model_rows
+    from miscal.study.together import COMPARING, measure_groups, model_rows
 
     folder, method = job.folder, job.cell.method
-    fitted = [
-        p for p in pairs_of_cell(job.plan, job.cell) if folder.is_done(name_of("discover", p.pair, method=method))
-    ]
+    fitted = [p for p in pairs_of_cell(job.plan, job.cell) if folder.is_done(name_of("discover", p.pair, method))]
     # embeddings of many models would not fit into memory: what is measured of each pair is taken before the next
     keys = [own_parquet(folder.keys(pair.pair)) for pair in fitted]
     sources = [folder.load(name_of("read", pair.pair))["facts"]["keys"] for pair in fitted]
     questions = same_questions(keys, sources)
     models = [model_rows(pair_result(job, pair), own) for pair, own in zip(fitted, questions, strict=True)]
-    ways = (*TOGETHER, *COMPARING) if len(models) > 1 else TOGETHER
+    ways = (measure_groups, *(COMPARING if len(models) > 1 else ()))
     return CellResult(_gathered(way(models) for way in ways), {"pairs": [pair.pair for pair in fitted]})
 
 
-STEPS: dict[str, Callable[[CellJob], CellResult]] = {
-    "score": score,
-    "read": read,
-    "split": split,
-    "discover": fit,
-    "measure": measure,
-    "interpret": measure,
-    "audit": audit,
-    "duel": duel,
-    "together": together,
-}
+STEPS: dict[str, Callable[[CellJob], CellResult]]
+STEPS = {one.__name__: one for one in (score, read, split, measure, audit, duel, together)}
+STEPS |= {"discover": fit, "interpret": measure}
 """What computes each kind of cell."""
 
 
@@ -438,10 +410,6 @@ def seconds_score(job: CellJob, pair: StudyPair) -> float | None:
     """Seconds that the cell of the scoring took; of one that was interrupted, those of the last call."""
     name = name_of("score", pair.pair)
     return job.folder.load(name)["seconds"] if job.folder.is_done(name) else None
-
-
-def _options(job: CellJob) -> dict[str, Any] | None:
-    return dict(job.cell.settings["options"]) or None
 
 
 def _gathered(parts: Iterable[TableRows]) -> TableRows:

@@ -3,7 +3,7 @@
 ``plan.json`` is the plan as it was checked, ``cells`` has one file of JSON for each finished cell, ``pairs`` the run
 folders, ``scored`` what models answered, ``keys`` and ``splits`` which question is on which side, ``tables`` what
 figures, pages and verdicts are made from and nothing else, ``revisions.json`` the commits of the hub's benchmarks, and
-``timing.json`` how long each call took.
+``timing.json`` how long each call took. The words of a study, of answers, of events and of both, are here, too.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from miscal.base.errors import CorruptFile, FileError, MismatchError
 from miscal.base.files import check_target, digest, replace_file, resolve, write_whole
 from miscal.base.folders import CellStore
 from miscal.base.frames import read_parquet
+from miscal.base.vocabulary import ANSWER, EVENT, vocabulary
 from miscal.data.writing import defused
 from miscal.findings.residuals import holm
 from miscal.study.plan import METHODS, StudyCell, StudyPair, StudyPlan, differing, name_of, safe_name
@@ -38,12 +39,8 @@ SOUGHT = 0.05
 REGIONS = ("all", "over", "under", "good")
 """Regions that corrections are scored on, in the order of pages and figures: all rows, and the regimes of delta."""
 
-_TYPES: Mapping[str, type[pl.DataType]] = {
-    "text": pl.String,
-    "whole": pl.Int64,
-    "number": pl.Float64,
-    "truth": pl.Boolean,
-}
+_TYPES: Mapping[str, type[pl.DataType]]
+_TYPES = {"text": pl.String, "whole": pl.Int64, "number": pl.Float64, "truth": pl.Boolean}
 
 
 TABLES: dict[str, dict[str, type[pl.DataType]]] = {}
@@ -98,16 +95,11 @@ def write_tables(folder: StudyFolder, cells: Sequence[StudyCell], failures: Sequ
     Rows come in the order of the plan's cells, and within a cell as it made them: the same cells give the same bytes,
     whichever was finished first.
     """
-    rows: dict[str, list[Mapping[str, Any]]] = {name: [] for name in TABLES}
-    rows["failures"] = list(failures)
-    for cell in cells:
-        if folder.is_done(cell.name):
-            for name, some in folder.load(cell.name)["rows"].items():
-                rows[name].extend(some)
+    done = [folder.load(cell.name)["rows"] for cell in cells if folder.is_done(cell.name)]
     place = folder.path / "tables"
     place.mkdir(exist_ok=True)
-    for name, some in rows.items():
-        table = frame(name, some)
+    for name in TABLES:
+        table = frame(name, failures if name == "failures" else [row for rows in done for row in rows.get(name, ())])
         if name == "groups":
             table = adjust(table)
         write_whole(place / f"{name}.parquet", table.write_parquet)
@@ -291,14 +283,8 @@ class StudyFolder(CellFolder):
 
     def save(self, cell: StudyCell, rows: Any, facts: Any, seconds: float) -> None:
         """Keep the result of a cell; from then on it is done."""
-        content = {
-            "cell": cell.name,
-            "settings": cell.settings,
-            "facts": facts,
-            "rows": rows,
-            "seconds": round(seconds, 3),
-            "miscal": metadata.version("miscal"),
-        }
+        content = {"cell": cell.name, "settings": cell.settings, "facts": facts, "rows": rows}
+        content |= {"seconds": round(seconds, 3), "miscal": metadata.version("miscal")}
         self.cells.save(cell.name, content)
 
     # --- the plan -------------------------------------------------------------------------------------------------
@@ -387,14 +373,54 @@ def plan_content(out: Path) -> dict[str, Any]:
     """Read the plan as it was checked; one without pairs where there is none, as beside tables that were copied."""
     try:
         found = json.loads((out / PLAN).read_bytes())
-        return {"pairs": found["pairs"], "by": str(found.get("by", "model"))}
+        return {"by": "model", **found, "pairs": list(found["pairs"])}
     except (OSError, ValueError, KeyError, TypeError):
         return {"pairs": [], "by": "model"}
 
 
-def planned(out: Path) -> StudyPlan | None:
-    """Read the plan; None where there is none in the folder, or one of another version of miscal."""
-    try:
-        return StudyPlan.model_validate_json((out / PLAN).read_bytes())
-    except (OSError, ValueError):
-        return None
+# --- words: no figure, table or claim asks which kind its pairs are of ------------------------------------------------
+
+Words = Mapping[str, str]
+"""Words by what they stand for, each as it stands within a sentence.
+
+`probability` is what models state, `rate` how often it comes true, `rate_meaning` the heading of its column; `over` and
+`under` are said of probabilities that are higher, or lower, than how often they come true. `row` is what the models of
+a data set share, `judged` what they did with it, and `errors` what is counted among the rows that deferral leaves with
+the model. `model` and `models` are what is compared: the values of the column that a plan was made by.
+"""
+
+_ANSWER, _EVENT = vocabulary(ANSWER), vocabulary(EVENT)
+_WORDS = {
+    "probability": (_ANSWER.probability, _EVENT.probability, "probability"),
+    "probabilities": (_ANSWER.probabilities, _EVENT.probabilities, "probabilities"),
+    "rate": (_ANSWER.rate, _EVENT.rate, "accuracy or event rate"),
+    "rate_meaning": ("share of right answers", "how often the event happens",
+                     "share of right answers; where marked, how often the event happens"),
+    "over": (_ANSWER.over, _EVENT.over, f"{_ANSWER.over} or {_EVENT.over}"),
+    "under": (_ANSWER.under, _EVENT.under, f"{_ANSWER.under} or {_EVENT.under}"),
+    "row": ("question", "row", "question"),
+    "rows": ("questions", "rows", "questions"),
+    "judged": ("answered", "predicted", "judged"),
+    "errors": ("risk", "failed forecasts", "risk"),
+    "model": ("model", "model", "model"),
+    "models": ("models", "models", "models"),
+}  # fmt: skip
+"""Words of answers, of events, and of both."""
+
+ANSWERS, EVENTS, BOTH = ({name: words[kind] for name, words in _WORDS.items()} for kind in range(3))
+
+
+def vocabulary_of(pairs: pl.DataFrame, by: str = "model") -> Words:
+    """Return the words for rows of the table ``pairs``, whose column ``outcome`` says what each is of.
+
+    `by` is the name of the column whose values are compared.
+
+    >>> vocabulary_of(pl.DataFrame({"outcome": ["event", "event"]}))["rate"]
+    'event rate'
+    >>> words = vocabulary_of(pl.DataFrame({"outcome": ["event", "answer"]}), "origin")
+    >>> words["rate"], words["models"]
+    ('accuracy or event rate', 'origins')
+    """
+    events = pairs["outcome"] == EVENT
+    words = EVENTS if pairs.height and events.all() else BOTH if events.any() else ANSWERS
+    return words | {"model": by, "models": f"values of {by}" if by.endswith(("s", "x", "h", "y")) else f"{by}s"}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import polars as pl
@@ -18,10 +19,12 @@ from miscal.report.opening import aligned, cut, opening_lines
 from miscal.study.aggregates import beyond_chance, verdict
 from miscal.study.answers import answers, in_order, label, list_names, ranks, residuals, shared_lines
 from miscal.study.claims import claims
-from miscal.study.paper_numbers import N_PAIRS, SOURCE, differing, reproduced
+from miscal.study.paper import EXAMPLE, N_PAIRS, NAME, OPTIONS, SOURCE, PaperPair, reproduced, short_name
 from miscal.study.plan import METHODS, StudyPlan
-from miscal.study.tables import LEARNED, Tables, methods_of, of_method
-from miscal.study.vocabulary import Words
+from miscal.study.plan_file import read_plan
+from miscal.study.tables import LEARNED, Tables, Words, methods_of, of_method
+
+NO_PLAN: Mapping[str, Any] = {"pairs": ()}
 
 MOST_PRINTED = 16
 """Pairs that are printed; the page has all."""
@@ -35,31 +38,27 @@ def method_of(tables: Tables) -> str:
 
 
 def summarise(
-    tables: Tables,
-    words: Words,
-    planned: Sequence[Mapping[str, Any]] = (),
-    plan: StudyPlan | None = None,
-    *,
-    paper: bool = False,
+    tables: Tables, words: Words, plan: Mapping[str, Any] = NO_PLAN, *, paper: bool = False
 ) -> dict[str, Any]:
     """Put together what a study says, as JSON values: what ``summary.json`` holds.
 
-    Certificates are adjusted over the pairs that are `planned` for a method; the settings of the plan are compared with
-    those that the paper states. With `paper` the paper is spoken of even if no pair is the paper's: there are
-    ``claims`` then, ``opening`` says whether the pairs are the paper's, and ``settings`` which settings are not.
+    The `plan` is that of ``plan.json``: certificates are adjusted over the pairs that it has for a method, and its
+    settings are compared with those that the paper states. With `paper` the paper is spoken of even if no pair is its
+    own: there are ``claims`` then, ``opening`` says whether the pairs are the paper's, and ``settings`` which settings
+    are not.
     """
     pairs, method = tables["pairs"], method_of(tables)
     # of a pair under both methods the paper's
     rows = pairs.sort("method", descending=True, maintain_order=True).unique("pair", keep="first", maintain_order=True)
     known = {*rows["pair"], *tables["failures"]["pair"].drop_nulls()}
-    papers = [row for row in rows.to_dicts() if reproduced(row)]
-    methods = {one: verdict(pairs, one, n_planned(planned, one)).row(0, named=True) for one in methods_of(pairs)}
+    papers, planned = [row for row in rows.to_dicts() if reproduced(row)], max(len(plan["pairs"]), len(known))
+    methods = {one: verdict(pairs, one, n_planned(plan, one)).row(0, named=True) for one in methods_of(pairs)}
     found = {
         "schema_version": 2,
         "n_pairs": rows.height,
-        "n_planned": max(len(planned), len(known)),
+        "n_planned": planned,
         "n_failures": tables["failures"].height,
-        "answer": headline_of(tables, words, max(len(planned), len(known))).model_dump(mode="json"),
+        "answer": headline_of(tables, words, planned).model_dump(mode="json"),
         "answers": answers(tables, method, words) if methods else [],
         "methods": methods,
     }
@@ -74,12 +73,12 @@ def summarise(
     return found
 
 
-def n_planned(planned: Sequence[Mapping[str, Any]], method: str) -> int | None:
+def n_planned(plan: Mapping[str, Any], method: str) -> int | None:
     """Count the pairs that are planned for a method; None where no plan is known."""
-    return sum(pair["method"] in (method, "both") for pair in planned) if planned else None
+    return sum(pair["method"] in (method, "both") for pair in plan["pairs"]) if plan["pairs"] else None
 
 
-def other_settings(rows: Sequence[Mapping[str, Any]], plan: StudyPlan | None = None) -> list[str]:
+def other_settings(rows: Sequence[Mapping[str, Any]], plan: Mapping[str, Any] = NO_PLAN) -> list[str]:
     """Name the settings that are not the paper's, and in how many pairs where not in all; none under the paper's.
 
     >>> row = {"dataset": "a", "model": "m", "n": 9, "method": "paper", "evidence": "test", "epsilon": 0.05}
@@ -104,17 +103,12 @@ def _opening(n: int, n_paper: int) -> str:
 def headline_of(tables: Tables, words: Words, n_planned: int) -> Lines:
     """Say in three lines what a study found: which model to take, where they fail together, and what to do."""
     if tables["pairs"].is_empty():
-        return Lines(
-            headline="Nothing can be said yet: no pair is finished.",
-            reason="No pair is finished.",
-            action="Run the same command again: it goes on where it stopped.",
-        )
-    method = method_of(tables)
-    return Lines(
-        headline=_headline(tables, method, words),
-        reason=_reason(tables, method, words),
-        action=_action(tables, method, n_planned),
-    )
+        said = "Nothing can be said yet: no pair is finished.", "No pair is finished."
+        said = *said, "Run the same command again: it goes on where it stopped."
+    else:
+        method = method_of(tables)
+        said = _headline(tables, method, words), _reason(tables, method, words), _action(tables, method, n_planned)
+    return Lines(**dict(zip(("headline", "reason", "action"), said, strict=True)))
 
 
 def _headline(tables: Tables, method: str, words: Words) -> str:
@@ -210,15 +204,81 @@ def study_lines(tables: Tables, words: Words, lines: Lines) -> tuple[str, ...]:
 
 
 def _line(tables: Tables, row: dict[str, Any]) -> Sequence[str]:
-    known = lambda value, write: "" if value is None else write(value)  # noqa: E731
-    value, low, high = (known(row[name], points) for name in ("value", "low", "high"))
-    return (
-        cut(label(tables, row), 26),
-        f"{row['n_test']:,}",
-        known(row["confidence"], spoken),
-        known(row["accuracy"], spoken),
-        f"{value} ({low} to {high})" if value else "",
-        known(row["log_loss_corrected"], metric),
-        "" if row["place"] is None else ranks(row),
-        known(row["log_loss_saved"], metric),
+    known = lambda name, write: "" if row[name] is None else write(row[name])  # noqa: E731
+    value, low, high = (known(name, points) for name in ("value", "low", "high"))
+    stated = [known(name, spoken) for name in ("confidence", "accuracy")]
+    after, saved = (known(name, metric) for name in ("log_loss_corrected", "log_loss_saved"))
+    off, rank = f"{value} ({low} to {high})" if value else "", "" if row["place"] is None else ranks(row)
+    return (cut(label(tables, row), 26), f"{row['n_test']:,}", *stated, off, after, rank, saved)
+
+
+# --- settings that are not the paper's --------------------------------------------------------------------------------
+
+LEFT_OPEN = frozenset([
+    # names, and what else is measured
+    "pair", "dataset", "model", "family", "billions", "name", "by", "outcome", "raw", "interpret",
+    "audit.pairs",
+    # the paper does not state them
+    "seed", "score.seed", "audit.seeds", "score.dtype", "score.embeddings_dtype", "score.revision",
+    "score.task_revision",
+    # they change no number but by rounding
+    "device", "score.device", "score.batch_tokens", "score.threads", "score.trust_remote_code",
+    # how the columns of a file are called and read; that there is a file is compared
+    "id", "confidence", "correct", "probability", "event", "positive", "names_only", "allow_leak",
+    "leave_out", "on_invalid", "encoding",
+])  # fmt: skip
+"""Keys of a plan in which it cannot differ from the paper; every other one is compared."""
+
+_OF_ROWS = ("method", "evidence", "epsilon", "min_rows")
+"""Settings that the table ``pairs`` has as they were used, defaults filled in."""
+
+
+def differing(row: Mapping[str, Any], plan: Mapping[str, Any] = NO_PLAN) -> tuple[str, ...]:
+    """Name the settings of a pair that are not those that the paper states, in words as ``"min_rows 30 (paper: 1)"``.
+
+    `row` is of the table ``pairs``, whose method, evidence, epsilon and min_rows are compared. Where the plan has the
+    pair, all its settings are; of a pair that is not the paper's, those that speak of no model, file or column.
+
+    Examples
+    --------
+    >>> row = {"pair": "p", "dataset": "mmlu", "model": "qwen3-8b", "n": 14_042, "method": "paper", "evidence": "test"}
+    >>> differing(row | {"epsilon": 0.05, "min_rows": 1}), differing(row | {"epsilon": 0.3, "min_rows": 1})
+    ((), ('epsilon 0.3 (paper: 0.05)',))
+    """
+    known = reproduced(row)
+    published = _published(known or EXAMPLE)
+    here = {
+        name: value for one in plan["pairs"] if one.get("pair") == row["pair"] for name, value in _settings(plan, one)
+    }
+    here |= {name: row[name] for name in _OF_ROWS}
+    if known is None:
+        of_plans = StudyPlan.model_fields.keys() - {"score"}
+        here = {name: value for name, value in here.items() if name.partition(".")[0] in of_plans}
+    return tuple(
+        f"{name} {_plainly(value)} (paper: {_plainly(published[name]) if name in published else 'not stated'})"
+        for name, value in here.items()
+        if name not in LEFT_OPEN and (name not in published or value != published[name])
     )
+
+
+def _settings(plan: Mapping[str, Any], pair: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Give the settings of a pair by their keys, those of a mapping as ``score.limit``."""
+    whole = {name: value for name, value in plan.items() if name not in ("pairs", "score")} | dict(pair)
+    if asked := pair["score"]:
+        whole["score"] = asked | {"model": short_name(asked["model"]), "form": asked["form"] or "letter"}
+    yield from ((name, value) for name, value in whole.items() if not isinstance(value, dict))
+    for name, value in whole.items():
+        if isinstance(value, dict):
+            yield from ((f"{name}.{key}", part) for key, part in value.items())
+
+
+@cache
+def _published(pair: PaperPair) -> dict[str, Any]:
+    plan = read_plan(NAME).model_dump(mode="json")
+    own = next(one for one in plan["pairs"] if (one["dataset"], one["model"]) == pair)
+    stated = {f"options.{name}": value for name, value in OPTIONS.items()}
+    return {"score": None, "audit": None} | dict(_settings(plan, own)) | stated
+
+
+def _plainly(value: Any) -> str:
+    return "none" if value in (None, []) else str(value)

@@ -10,13 +10,13 @@ import pytest
 
 from miscal.base.errors import CorruptFile, InputError, MismatchError
 from miscal.cli import main
-from miscal.study.synthetic import fits, sections
+from miscal.study.synthetic import experiments, fits, sections
 from miscal.study.synthetic import run as run_module
 from miscal.study.synthetic.experiments import Settings, cells_of
 from miscal.study.synthetic.run import ExperimentFolder, run
 
 from ...cli.conftest import start
-from ..pages.test_pages import Tree
+from ..test_pages import Tree
 from .conftest import toy
 
 pytestmark = pytest.mark.whole
@@ -85,7 +85,7 @@ def test_choice_follows_from_the_candidates(everything):
         assert len(own) == 4
         chosen = own.filter(pl.col("proxy") == pl.col("proxy").min())["r"][0]
         assert row["regret"] == pytest.approx(own["r"].max() - chosen)
-        assert row["paper_regret"] == sections.REGRET[row["amplitude"], row["frequency"]]
+        assert row["paper_regret"] == experiments.REGRET[row["amplitude"], row["frequency"]]
     auto = candidates.filter(pl.col("method") == "auto")
     assert (auto.group_by("amplitude", "frequency").agg(pl.col("chosen").sum())["chosen"] == 1).all()
 

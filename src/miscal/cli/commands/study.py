@@ -191,7 +191,7 @@ def study(
     board: list[Path] = []
     if how.markdown:
         # draws nothing, but what it rests on does, and comes after hours of computing
-        from miscal.study.pages.write import CSV, write_board
+        from miscal.study.pages import CSV, write_board
 
         page = write_board(done.folder)
         board = [page, page.with_name(CSV)]

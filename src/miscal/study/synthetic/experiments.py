@@ -1,15 +1,22 @@
-"""What an experiment is run with, the cells that it consists of, and what a finished one leaves.
+"""What an experiment is run with, the cells that it consists of, what a finished one leaves, and tables of that.
 
-Settings are what the paper states, and our grid, unless given otherwise.
+Settings are what the paper states, and our grid, unless given otherwise. Tables are tidy, one observation a row, with
+the same columns for every method.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+import polars as pl
+from scipy.stats import rankdata
+
 from miscal.base.errors import InputError
+from miscal.calibration.survey_design import correlation
 from miscal.estimators.paper.grid import LAMBDAS, SIGMAS
 from miscal.estimators.paper.phi import MAX_EPOCHS, PATIENCE
 
@@ -255,3 +262,113 @@ def _grid(settings: Settings, method: str, amplitudes: tuple[float, ...]) -> lis
         for amplitude in amplitudes
         for frequency in settings.frequencies
     ]
+
+
+# --- tables of what finished cells leave --------------------------------------------------------------------------
+
+REGRET = {
+    (0.2, 1.0): 0.088, (0.2, 2.0): 0.412, (0.2, 3.0): 0.041, (0.2, 4.0): 0.562, (0.2, 5.0): 0.000,
+    (0.4, 1.0): 0.006, (0.4, 2.0): 0.002, (0.4, 3.0): 0.007, (0.4, 4.0): 0.017, (0.4, 5.0): 0.000,
+    (0.6, 1.0): 0.008, (0.6, 2.0): 0.020, (0.6, 3.0): 0.000, (0.6, 4.0): 0.044, (0.6, 5.0): 0.000,
+    (0.8, 1.0): 0.014, (0.8, 2.0): 0.023, (0.8, 3.0): 0.003, (0.8, 4.0): 0.032, (0.8, 5.0): 0.000,
+    (1.0, 1.0): 0.017, (1.0, 2.0): 0.020, (1.0, 3.0): 0.002, (1.0, 4.0): 0.003, (1.0, 5.0): 0.000,
+}  # fmt: skip
+"""Oracle regret by (A, k): appendix, table 'Oracle regret across amplitudes and frequencies'."""
+
+PLACE = ("method", "amplitude", "frequency", "seed")
+"""The columns that every table begins with."""
+
+_TYPES = {
+    "seed": pl.Int64,
+    **dict.fromkeys(("epoch", "n_epochs", "loss_epoch", "n_candidates", "layers", "width", "parameters"), pl.Int64),
+    **dict.fromkeys(("method", "name", "stopped", "beside", "world"), pl.String),
+    **dict.fromkeys(("chosen", "structure"), pl.Boolean),
+}
+"""Types of columns that are no numbers with a fraction."""
+
+
+def frame(rows: Iterable[Mapping[str, Any]], names: str) -> pl.DataFrame:
+    """Make a table of the place of each row and the columns named, null where it has none; the paper's method first."""
+    columns = (*PLACE, *names.split())
+    kept = [{name: row.get(name) for name in columns} for row in rows]
+    table = pl.DataFrame(kept, schema={name: _TYPES.get(name, pl.Float64) for name in columns})
+    return table.sort(PLACE, descending=[True, False, False, False], maintain_order=True, nulls_last=True)
+
+
+def recovery(records: Sequence[Record]) -> pl.DataFrame:
+    """Recovery of the field by cell: r and rmse on test rows, what was chosen, and the known-coordinate limit."""
+    return frame((x | x["facts"] for x in records), "r rmse limit limit_bandwidth sigma lambda epoch structure")
+
+
+def candidates(records: Sequence[Record]) -> pl.DataFrame:
+    """Candidates of every cell: the grid of (sigma, lambda), or the named ones of auto."""
+    names = "name sigma lambda proxy log_loss r epoch n_epochs stopped chosen loss_r loss_epoch"
+    return frame(({n: x[n] for n in PLACE} | c for x in records for c in x["candidates"]), names)
+
+
+def choices(records: Sequence[Record]) -> pl.DataFrame:
+    """How good each cell's choice was, with the paper's regret beside it where it has one."""
+    published = lambda x: {"paper_regret": REGRET.get((x["amplitude"], x["frequency"]))}  # noqa: E731
+    rows = [x | choice_of(x) | published(x) | {"n_candidates": len(x["candidates"])} for x in records]
+    return frame(rows, "spearman oracle chosen_r spread regret paper_regret n_candidates")
+
+
+def choice_of(record: Record) -> dict[str, float | None]:
+    """Judge a cell's choice: the paper's by the proxy, auto's by out-of-fold log loss."""
+    return judge_choice(record["candidates"], "proxy" if record["method"] == "paper" else "log_loss")
+
+
+def judge_choice(candidates: Sequence[Mapping[str, Any]], criterion: str) -> dict[str, float | None]:
+    """Judge a choice that was made by the smallest criterion, a proxy or log loss (arXiv 2605.13484, section 5.1).
+
+    Candidates are rows with recovery ``r`` on test rows (None, a constant estimate, counts as 0), the criterion,
+    without which they do not enter the rank correlation, and ``chosen``, of which exactly one is True.
+
+    Returns ``oracle`` and ``chosen_r``, recoveries of the best and of the chosen one; ``spread``, the largest less the
+    smallest; ``regret``, oracle less chosen; and ``spearman``, the rank correlation of the negated criterion with
+    recovery, None where either is constant.
+
+    Examples
+    --------
+    >>> rows = [{"proxy": p, "r": r, "chosen": p == 0.20} for p, r in [(0.20, 0.8), (0.21, 0.9), (0.25, 0.1)]]
+    >>> judge_choice(rows, "proxy")["spread"]
+    0.8
+    """
+    found = np.array([row["r"] or 0.0 for row in candidates])
+    known = [i for i, row in enumerate(candidates) if row[criterion] is not None]
+    ranks = rankdata([-candidates[i][criterion] for i in known]), rankdata(found[known])
+    spearman = correlation(*ranks) if known else None
+    best, own = float(found.max()), next(float(r) for r, row in zip(found, candidates, strict=True) if row["chosen"])
+    spread, rounded = float(best - found.min()), None if spearman is None else round(spearman, 12)
+    return {"oracle": best, "chosen_r": own, "spread": spread, "regret": best - own, "spearman": rounded}
+
+
+def regressions(records: Sequence[Record]) -> pl.DataFrame:
+    """Residual regression by capacity and (A, k), beside the r of each other method on the same rows."""
+    others: dict[tuple, list[Record]] = defaultdict(list)
+    for x in records:
+        if capacity_of(x["method"]) is None:
+            others[x["amplitude"], x["frequency"], x["seed"]].append(x)
+    rows = []
+    for x in records:
+        if capacity := capacity_of(x["method"]):
+            depth, width = layers(capacity)
+            size = {"layers": depth, "width": width, "parameters": n_parameters(capacity)}
+            beside = others[x["amplitude"], x["frequency"], x["seed"]]
+            rows += [x | x["facts"] | size | {"beside": one["method"], "beside_r": one["r"]} for one in beside]
+    names = "layers width parameters r rmse epoch n_epochs validation_error beside beside_r"
+    return frame(rows, names)
+
+
+def test_rows(records: Sequence[Record]) -> pl.DataFrame:
+    """Test rows of cells: inputs, confidence, outcome, true and estimated field."""
+    frames = []
+    for record in records:
+        place = [pl.lit(record[name], _TYPES.get(name, pl.Float64)).alias(name) for name in PLACE]
+        frames.append(pl.DataFrame(record["rows"]).select([*place, pl.all()]))
+    return pl.concat(frames)
+
+
+def costs_of(records: Sequence[Record]) -> pl.DataFrame:
+    """Seconds of one process by cell, and the processor seconds among them."""
+    return frame((x | {"cpu_seconds": x["cpu"]} for x in records), "world seconds cpu_seconds")

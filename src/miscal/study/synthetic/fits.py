@@ -84,15 +84,11 @@ def _paper(cell: ExperimentCell, world: World, split: np.ndarray, settings: Sett
     chosen = found.candidates[found.chosen]
 
     def measure() -> dict[str, Any]:
-        candidates = [
-            candidate.as_dict()
-            | {
-                "r": correlation(delta, world.delta[test]),
-                "loss_epoch": training.lowest_epoch,
-                "loss_r": correlation(training.estimate(data, world.X[test], training.lowest()), world.delta[test]),
-            }
-            for candidate, training, delta in zip(found.candidates, found.trainings, fields, strict=True)
-        ]
+        truth, candidates = world.delta[test], []
+        for candidate, training, delta in zip(found.candidates, found.trainings, fields, strict=True):
+            lowest = training.estimate(data, world.X[test], training.lowest())
+            of_loss = {"loss_epoch": training.lowest_epoch, "loss_r": correlation(lowest, truth)}
+            candidates.append(candidate.as_dict() | {"r": correlation(delta, truth)} | of_loss)
         facts = {"sigma": chosen.sigma, "lambda": chosen.penalty, "epoch": chosen.epoch}
         return {"candidates": candidates, "facts": facts | {"epochs_trained": epochs_trained(found.trainings)}}
 
@@ -137,16 +133,9 @@ def _regression(cell: ExperimentCell, world: World, split: np.ndarray, settings:
 
 def _columns(world: World, test: np.ndarray, delta: np.ndarray, coordinates: np.ndarray) -> dict[str, list]:
     first, second = _plane(coordinates.astype(np.float64), delta).T
-    columns = {
-        "x_0": world.X[test, 0],
-        "x_1": world.X[test, 1],
-        "confidence": world.confidence[test],
-        "correct": world.correct[test],
-        "true_delta": world.delta[test],
-        "delta": delta,
-        "phi_0": first,
-        "phi_1": second,
-    }
+    columns = {"x_0": world.X[test, 0], "x_1": world.X[test, 1], "confidence": world.confidence[test]}
+    columns |= {"correct": world.correct[test], "true_delta": world.delta[test], "delta": delta}
+    columns |= {"phi_0": first, "phi_1": second}
     rows = {name: np.round(np.asarray(values, dtype=np.float64), _DIGITS).tolist() for name, values in columns.items()}
     return rows if world.regime is None else rows | {"cluster": world.regime[test].tolist()}
 

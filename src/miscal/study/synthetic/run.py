@@ -24,9 +24,9 @@ from miscal.report.frame import render_page
 from miscal.report.opening import aligned
 from miscal.study.drawing import look, write
 from miscal.study.plan import differing
-from miscal.study.synthetic.experiments import KEYS, RESREG, ExperimentCell, Record, Settings, cells_of, from_stored
+from miscal.study.synthetic.experiments import KEYS, RESREG, ExperimentCell, Settings, cells_of, costs_of, from_stored
 from miscal.study.synthetic.fits import compute
-from miscal.study.synthetic.sections import BUILDERS, SAID, SOURCE, TITLES, costs_of, written
+from miscal.study.synthetic.sections import BUILDERS, SAID, SOURCE, TITLES, written
 from miscal.study.tables import CellFolder
 
 _SETTINGS = "settings.json"
@@ -72,7 +72,7 @@ class ExperimentFolder(CellFolder):
         there = self._read(_SETTINGS) or {"experiments": {}}
         return [from_stored(name, there["cells"], own) for name, own in there["experiments"].items()]
 
-    def load(self, cell: ExperimentCell) -> Record:
+    def load(self, cell: ExperimentCell) -> dict[str, Any]:
         """Return a finished cell's record."""
         return self.record(cell.name, KEYS)
 
@@ -148,7 +148,7 @@ def write_all(folder: ExperimentFolder, asked: Settings) -> tuple[Path, tuple[st
 
     Returns the page, and what was found in lines for a terminal.
     """
-    records: dict[ExperimentCell, Record] = {}
+    records: dict[ExperimentCell, dict[str, Any]] = {}
     sections = {}
     finished = _finished(folder)
     for name, build in BUILDERS.items():
@@ -179,12 +179,8 @@ def write_all(folder: ExperimentFolder, asked: Settings) -> tuple[Path, tuple[st
         experiments=[(s.name, s.of_experiment()) for s in finished], source=SOURCE, version=metadata.version("miscal"),
     )  # fmt: skip
     replace_file(folder.path / "index.html", page.encode())
-    lines = [
-        *aligned(*sections[asked.experiment]["found"]),
-        "",
-        *aligned(("cells of", "number", "took", "busy"), costs),
-    ]
-    return folder.path / "index.html", tuple(lines)
+    spent_in = aligned(("cells of", "number", "took", "busy"), costs)
+    return folder.path / "index.html", (*aligned(*sections[asked.experiment]["found"]), "", *spent_in)
 
 
 def _finished(folder: ExperimentFolder) -> list[Settings]:

@@ -1,26 +1,52 @@
-"""What the page says of each experiment, and its tables.
-
-Numbers by group, drawings, and the paper's result beside ours; tables are tidy, one observation a row, the same columns
-for every method.
-"""
+"""What the page says of each experiment: numbers by group, drawings, and the paper's result beside ours."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from scipy import stats
-from scipy.stats import rankdata
 
-from miscal.calibration.survey_design import correlation
+from miscal.calibration.metrics.curve import reliability_curve
+from miscal.calibration.metrics.smooth import smece
 from miscal.report.formatting import DASH, metric
-from miscal.study.drawing import LOSS
-from miscal.study.synthetic import figures
-from miscal.study.synthetic.experiments import Record, capacity_of, layers, n_parameters
-from miscal.study.synthetic.figures import brief, by, over_settings
+from miscal.study import drawing
+from miscal.study.drawing import INK, LOSS, MUTED, OKABE_ITO, OVER, UNDER
+from miscal.study.synthetic.experiments import Record, candidates, choices, recovery, regressions, test_rows
+
+# --- the paper's numbers (arXiv 2605.13484, version 1), and where they stand -----------------------------------------
+
+SOURCE = "arXiv 2605.13484"
+
+CLUSTERS_R = 0.95
+"""Test correlation on the three clusters: section 5.1 and appendix, 'Clustered Miscalibration Regimes'."""
+
+MEDIAN_REGRET = 0.008
+"""Median over the 25 settings: section 5.1, 'Proxy-based hyperparameter selection'."""
+
+SAID = {
+    "clusters": "The paper reports a test correlation of 0.95 with the true field (section 5.1), a global reliability "
+    "diagram near the diagonal, and errors of opposite sign within the clusters.",
+    "sinusoid": "The paper shows its correlations over (A, k) as a figure without numbers: high over most settings, "
+    "falling as k grows and A shrinks, and still clearly positive in the hardest.",
+    "interaction": "The paper's figure (k = 3) finds small bandwidths (0.05, 0.1) unstable where lambda is 1e-4 or "
+    "less, the best results at lambda between 1e-3 and 1e-2 for weak and moderate signals, and large bandwidths "
+    "indifferent to lambda.",
+    "selection": "The paper reports a median regret of 0.008 over its 25 settings, larger regret mostly at A = 0.2, "
+    "and less rank agreement where the oracle spread is small.",
+    "resreg": "In the paper residual regression does well at k = 1 and 2, struggles from k = 3 at any capacity, and is "
+    "near zero at k = 4 and 5 even with 3 x 1024 and 300 epochs, where the kernel stays strong.",
+}  # fmt: skip
+"""What the paper says of each experiment, in our words."""
+
+
+# --- sections ---------------------------------------------------------------------------------------------------------
 
 Section = dict[str, Any]
 """What is said of an experiment: `found` here, `drawings`, a table to read (`shown`), `tables` to keep, and `notes`.
@@ -39,7 +65,6 @@ EPOCHS = {
 
 _PLACE = {"A": "amplitude", "k": "frequency"}
 _R, _SEEDS = pl.col("r").fill_null(0.0), pl.col("seed").n_unique()
-_SETTINGS = pl.struct("amplitude", "frequency").n_unique()
 _UNDEFINED = "A constant field has no r: it is a dash in the table, and counts as 0 in means."
 
 
@@ -53,22 +78,17 @@ def means(table: pl.DataFrame, places: dict[str, str], values: dict[str, str]) -
 def clusters(records: Sequence[Record]) -> Section:
     """Three clusters: recovery, and what a global reliability diagram hides."""
     table, first = recovery(records), _first_seed(records)
-    found = table.group_by("method", maintain_order=True).agg(
-        _R.mean(),
-        _R.min().alias("lowest r"),
-        _R.max().alias("highest r"),
-        pl.lit(CLUSTERS_R).alias("published r"),
-        pl.col("rmse").mean().alias("error"),
-        _SEEDS.alias("seeds"),
-    )
+    values = {"r": _R.mean(), "lowest r": _R.min(), "highest r": _R.max(), "published r": pl.lit(CLUSTERS_R)}
+    values |= {"error": pl.col("rmse").mean(), "seeds": _SEEDS}
+    found = table.group_by("method", maintain_order=True).agg(**values)
     drawings = [
         ("clusters-field", "Test rows of seed 0 at their place, coloured by the true and the estimated field.",
-                figures.true_and_estimated(first)),
+                true_and_estimated(first)),
         ("clusters-reliability", "Reliability of the raw confidence on the test rows of seed 0: opposite errors "
-                "of the clusters cancel in the diagram of all rows.", figures.reliability(first[0])),
+                "of the clusters cancel in the diagram of all rows.", reliability(first[0])),
         ("clusters-hidden", "The paper's figure 1 in our colours: judged by the confidence alone, the test rows "
                 "of seed 0 seem nearly calibrated; the learned geometry sets the clusters apart.",
-                figures.hidden_regimes(first[0])),
+                hidden_regimes(first[0])),
     ]  # fmt: skip
     shown = table.select("method", "seed", "r", error="rmse")
     kept = {"clusters": table, "clusters-rows": test_rows(records)}
@@ -79,17 +99,11 @@ def sinusoid(records: Sequence[Record]) -> Section:
     """Sinusoid: recovery over (A, k), beside what is possible with the coordinate known."""
     table, first = recovery(records), _first_seed(records)
     below, worst = pl.col("limit") - _R, _R.arg_min()
-    found = table.group_by("method", maintain_order=True).agg(
-        _R.mean().alias("mean r"),
-        _R.min().alias("lowest r"),
-        pl.col("amplitude").get(worst).alias("at A"),
-        pl.col("frequency").get(worst).alias("at k"),
-        below.mean().alias("below the limit"),
-        below.max().alias("at most"),
-        pl.col("r").null_count().alias("constant fields"),
-        _SETTINGS.alias("settings"),
-        _SEEDS.alias("seeds"),
-    )
+    values = {"mean r": _R.mean(), "lowest r": _R.min()}
+    values |= {f"at {head}": pl.col(column).get(worst) for head, column in _PLACE.items()}
+    values |= {"below the limit": below.mean(), "at most": below.max(), "constant fields": pl.col("r").null_count()}
+    settings = pl.struct("amplitude", "frequency").n_unique()
+    found = table.group_by("method", maintain_order=True).agg(**values, settings=settings, seeds=_SEEDS)
     limited = {method: (own, "r") for method, own in by(table, "method").items()}
     limited["limit: coordinate known"] = table, "limit"
     places = [(x["amplitude"], x["frequency"]) for x in first]
@@ -99,7 +113,7 @@ def sinusoid(records: Sequence[Record]) -> Section:
         ("sinusoid-recovery", "Correlation with the true field on test rows, mean over seeds.",
                 over_settings(limited, "correlation with the true field")),
         ("sinusoid-field", f"Test rows of seed 0 at A = {a:g}, k = {k:g}, coloured by the true and the "
-                "estimated field; the paper shows A = 0.6, k = 3.", figures.true_and_estimated(illustrated)),
+                "estimated field; the paper shows A = 0.6, k = 3.", true_and_estimated(illustrated)),
     ]  # fmt: skip
     notes = (
         "The limit smooths the same train and validation rows in log-odds along the true coordinate, which no method "
@@ -130,8 +144,8 @@ def interaction(records: Sequence[Record]) -> Section:
     drawings = [
         (f"interaction-k{k:g}-{name.replace('_', '-')}", f"Correlation with the true field at k = {k:g}, "
                 f"{epoch}, mean over seeds. Solid outline: best correlation; dashed: smallest proxy.",
-                figures.interaction(table, k, name))
-        for k in figures.levels(table, "frequency") for name, epoch in EPOCHS.items()
+                over_grid(table, k, name))
+        for k in levels(table, "frequency") for name, epoch in EPOCHS.items()
     ]  # fmt: skip
     notes = (
         f"By loss: {EPOCHS['loss_r']}; else {EPOCHS['r']}. The span is how far r of the widest bandwidth differs over "
@@ -145,17 +159,14 @@ def interaction(records: Sequence[Record]) -> Section:
 def selection(records: Sequence[Record]) -> Section:
     """Choice without the truth: proxy (paper) or out-of-fold log loss (auto) against the oracle."""
     table = choices(records)
-    by_setting = table.group_by("method", "amplitude", "frequency").agg(pl.col("regret").mean())
-    regret = by_setting.group_by("method").agg(
-        pl.col("regret").median().alias("regret"), pl.col("regret").max().alias("largest")
-    )
+    regret, spearman, spread = (pl.col(name) for name in ("regret", "spearman", "spread"))
+    by_setting = table.group_by("method", "amplitude", "frequency").agg(regret.mean())
+    medians = by_setting.group_by("method").agg(regret.median(), largest=regret.max())
     own = table.group_by("method", maintain_order=True).agg(
-        pl.lit(MEDIAN_REGRET).alias("published"),
-        pl.col("spearman").median().alias("Spearman"),
-        pl.col("spread").median().alias("spread"),
+        published=pl.lit(MEDIAN_REGRET), Spearman=spearman.median(), spread=spread.median()
     )
     agreement = pl.DataFrame([{"method": one} | rank_agreement(some) for one, some in by(table, "method").items()])
-    found = regret.join(own, on="method", maintain_order="right").join(agreement, on="method", maintain_order="left")
+    found = medians.join(own, on="method", maintain_order="right").join(agreement, on="method", maintain_order="left")
     regrets = {"paper, as published": (table, "paper_regret")} if table["paper_regret"].count() else {}
     regrets |= {f"{method}, ours": (own, "regret") for method, own in by(table, "method").items()}
     drawings = [
@@ -163,15 +174,14 @@ def selection(records: Sequence[Record]) -> Section:
                 over_settings(regrets, "regret (colour ends at 0.1)", colours=LOSS, limits=(0.0, 0.1), digits=3)),
         ("selection-proxy", "Left: rank agreement of criterion and recovery against regret. Right: oracle "
                 "spread against rank agreement. One point a setting and seed.",
-                figures.proxy_against_oracle(table)),
+                proxy_against_oracle(table)),
     ]  # fmt: skip
     notes = (
         "Regret, Spearman and spread are medians. The paper's figure 3 claims more rank agreement where the oracle "
-        "spread is larger, and less regret with more "
-        f"of it: rho of both, with p, from {FEWEST_CHOICES} choices on. For auto the candidates are those of its own "
-        "table that the fitted model keeps, each measured by itself, and what it returns; the criterion is its "
-        "out-of-fold log loss. Its regret is not that of the paper's grid: the candidates differ. A constant field "
-        "counts as r = 0."
+        "spread is larger, and less regret with more of it: rho of both, with p, from "
+        f"{FEWEST_CHOICES} choices on. For auto the candidates are those of its own table that the fitted model keeps, "
+        "and what it returns; the criterion is its out-of-fold log loss. Its regret is not that of the paper's grid: "
+        "the candidates differ. A constant field counts as r = 0."
     )
     kept = {"selection": table, "selection-candidates": candidates(records)}
     values = {"Spearman": "spearman", "spread": "spread", "best r": "oracle", "chosen r": "chosen_r",
@@ -205,15 +215,12 @@ def resreg(records: Sequence[Record]) -> Section:
     found = means(strongest.sort("frequency"), {"A": "amplitude", "of": "of", "frequency": "frequency"}, {"r": "r"})
     found = found.with_columns(k=pl.format("r at k = {}", pl.col("frequency").map_elements(brief, pl.String)))
     found = found.pivot(on="k", index=["of", "A"], values="r")
-    epochs = table.select(
-        pl.lit(name).alias("of"),
-        pl.col("n_epochs").min().alias("epochs trained, fewest"),
-        pl.col("n_epochs").max().alias("most"),
-        pl.col("epoch").median().round().cast(pl.Int64).alias("kept, median"),
-    )
+    trained, kept = pl.col("n_epochs"), pl.col("epoch").median().round().cast(pl.Int64)
+    values = {"epochs trained, fewest": trained.min(), "most": trained.max(), "kept, median": kept}
+    epochs = table.select(of=pl.lit(name), **values)
     drawings = [
         ("resreg-capacity", "Residual regression against capacity at the largest amplitude, mean over seeds.",
-                figures.capacity(table)),
+                capacity(table)),
         ("resreg-grid", "The largest network over (A, k), and the method on the same rows.",
                 over_settings(beside, "correlation with the true field")),
     ]  # fmt: skip
@@ -237,167 +244,14 @@ BUILDERS = {maker.__name__: maker for maker in (clusters, sinusoid, interaction,
 """Makers of sections by experiment, in the order of the page."""
 
 TITLES = {
-    "clusters": "Three clusters",
-    "sinusoid": "Sinusoid over amplitude and frequency",
-    "interaction": "Bandwidth sigma against mass penalty lambda",
-    "selection": "Choosing without the truth",
+    "clusters": "Three clusters", "sinusoid": "Sinusoid over amplitude and frequency",
+    "interaction": "Bandwidth sigma against mass penalty lambda", "selection": "Choosing without the truth",
     "resreg": "Residual regression",
-}
+}  # fmt: skip
 
 
 def _first_seed(records: Sequence[Record]) -> list[Record]:
     return [record for record in records if record["seed"] == 0]
-
-
-# --- tables -----------------------------------------------------------------------------------------------------------
-
-# --- the paper's numbers (arXiv 2605.13484, version 1), and where they stand -----------------------------------------
-
-SOURCE = "arXiv 2605.13484"
-
-CLUSTERS_R = 0.95
-"""Test correlation on the three clusters: section 5.1 and appendix, 'Clustered Miscalibration Regimes'."""
-
-MEDIAN_REGRET = 0.008
-"""Median over the 25 settings: section 5.1, 'Proxy-based hyperparameter selection'."""
-
-REGRET = {
-    (0.2, 1.0): 0.088, (0.2, 2.0): 0.412, (0.2, 3.0): 0.041, (0.2, 4.0): 0.562, (0.2, 5.0): 0.000,
-    (0.4, 1.0): 0.006, (0.4, 2.0): 0.002, (0.4, 3.0): 0.007, (0.4, 4.0): 0.017, (0.4, 5.0): 0.000,
-    (0.6, 1.0): 0.008, (0.6, 2.0): 0.020, (0.6, 3.0): 0.000, (0.6, 4.0): 0.044, (0.6, 5.0): 0.000,
-    (0.8, 1.0): 0.014, (0.8, 2.0): 0.023, (0.8, 3.0): 0.003, (0.8, 4.0): 0.032, (0.8, 5.0): 0.000,
-    (1.0, 1.0): 0.017, (1.0, 2.0): 0.020, (1.0, 3.0): 0.002, (1.0, 4.0): 0.003, (1.0, 5.0): 0.000,
-}  # fmt: skip
-"""Oracle regret by (A, k): appendix, table 'Oracle regret across amplitudes and frequencies'."""
-
-SAID = {
-    "clusters": (
-        "The paper reports a test correlation of 0.95 with the true field (section 5.1), a global reliability diagram "
-        "near the diagonal, and errors of opposite sign within the clusters."
-    ),
-    "sinusoid": (
-        "The paper shows its correlations over (A, k) as a figure without numbers: high over most settings, falling "
-        "as k grows and A shrinks, and still clearly positive in the hardest."
-    ),
-    "interaction": (
-        "The paper's figure (k = 3) finds small bandwidths (0.05, 0.1) unstable where lambda is 1e-4 or less, the best "
-        "results at lambda between 1e-3 and 1e-2 for weak and moderate signals, and large bandwidths indifferent to "
-        "lambda."
-    ),
-    "selection": (
-        "The paper reports a median regret of 0.008 over its 25 settings, larger regret mostly at A = 0.2, and less "
-        "rank agreement where the oracle spread is small."
-    ),
-    "resreg": (
-        "In the paper residual regression does well at k = 1 and 2, struggles from k = 3 at any capacity, and is near "
-        "zero at k = 4 and 5 even with 3 x 1024 and 300 epochs, where the kernel stays strong."
-    ),
-}
-"""What the paper says of each experiment, in our words."""
-
-# --- ours ---------------------------------------------------------------------------------------------------------
-
-PLACE = ("method", "amplitude", "frequency", "seed")
-"""The columns that every table begins with."""
-
-_TYPES = {
-    "seed": pl.Int64,
-    **dict.fromkeys(("epoch", "n_epochs", "loss_epoch", "n_candidates", "layers", "width", "parameters"), pl.Int64),
-    **dict.fromkeys(("method", "name", "stopped", "beside", "world"), pl.String),
-    **dict.fromkeys(("chosen", "structure"), pl.Boolean),
-}
-"""Types of columns that are no numbers with a fraction."""
-
-
-def frame(rows: Iterable[Mapping[str, Any]], names: str) -> pl.DataFrame:
-    """Make a table of the place of each row and the columns named, null where it has none; the paper's method first."""
-    columns = (*PLACE, *names.split())
-    kept = [{name: row.get(name) for name in columns} for row in rows]
-    table = pl.DataFrame(kept, schema={name: _TYPES.get(name, pl.Float64) for name in columns})
-    return table.sort(PLACE, descending=[True, False, False, False], maintain_order=True, nulls_last=True)
-
-
-def recovery(records: Sequence[Record]) -> pl.DataFrame:
-    """Recovery of the field by cell: r and rmse on test rows, what was chosen, and the known-coordinate limit."""
-    return frame((x | x["facts"] for x in records), "r rmse limit limit_bandwidth sigma lambda epoch structure")
-
-
-def candidates(records: Sequence[Record]) -> pl.DataFrame:
-    """Candidates of every cell: the grid of (sigma, lambda), or the named ones of auto."""
-    names = "name sigma lambda proxy log_loss r epoch n_epochs stopped chosen loss_r loss_epoch"
-    return frame(({n: x[n] for n in PLACE} | c for x in records for c in x["candidates"]), names)
-
-
-def choices(records: Sequence[Record]) -> pl.DataFrame:
-    """How good each cell's choice was, with the paper's regret beside it where it has one."""
-    rows = [
-        x
-        | choice_of(x)
-        | {"paper_regret": REGRET.get((x["amplitude"], x["frequency"])), "n_candidates": len(x["candidates"])}
-        for x in records
-    ]
-    return frame(rows, "spearman oracle chosen_r spread regret paper_regret n_candidates")
-
-
-def choice_of(record: Record) -> dict[str, float | None]:
-    """Judge a cell's choice: the paper's by the proxy, auto's by out-of-fold log loss."""
-    return judge_choice(record["candidates"], "proxy" if record["method"] == "paper" else "log_loss")
-
-
-def judge_choice(candidates: Sequence[Mapping[str, Any]], criterion: str) -> dict[str, float | None]:
-    """Judge a choice that was made by the smallest criterion, a proxy or log loss (arXiv 2605.13484, section 5.1).
-
-    Candidates are rows with recovery ``r`` on test rows (None, a constant estimate, counts as 0), the criterion,
-    without which they do not enter the rank correlation, and ``chosen``, of which exactly one is True.
-
-    Returns ``oracle`` and ``chosen_r``, recoveries of the best and of the chosen one; ``spread``, the largest less the
-    smallest; ``regret``, oracle less chosen; and ``spearman``, the rank correlation of the negated criterion with
-    recovery, None where either is constant.
-
-    Examples
-    --------
-    >>> rows = [{"proxy": p, "r": r, "chosen": p == 0.20} for p, r in [(0.20, 0.8), (0.21, 0.9), (0.25, 0.1)]]
-    >>> judge_choice(rows, "proxy")["spread"]
-    0.8
-    """
-    found = np.array([row["r"] or 0.0 for row in candidates])
-    known = [i for i, row in enumerate(candidates) if row[criterion] is not None]
-    ranks = rankdata([-candidates[i][criterion] for i in known]), rankdata(found[known])
-    spearman = correlation(*ranks) if known else None
-    best, own = float(found.max()), next(float(r) for r, row in zip(found, candidates, strict=True) if row["chosen"])
-    spread, rounded = float(best - found.min()), None if spearman is None else round(spearman, 12)
-    return {"oracle": best, "chosen_r": own, "spread": spread, "regret": best - own, "spearman": rounded}
-
-
-def regressions(records: Sequence[Record]) -> pl.DataFrame:
-    """Residual regression by capacity and (A, k), beside the r of each other method on the same rows."""
-    others: dict[tuple, list[Record]] = defaultdict(list)
-    for x in records:
-        if capacity_of(x["method"]) is None:
-            others[x["amplitude"], x["frequency"], x["seed"]].append(x)
-    rows = []
-    for x in records:
-        if capacity := capacity_of(x["method"]):
-            depth, width = layers(capacity)
-            size = {"layers": depth, "width": width, "parameters": n_parameters(capacity)}
-            beside = others[x["amplitude"], x["frequency"], x["seed"]]
-            rows += [x | x["facts"] | size | {"beside": one["method"], "beside_r": one["r"]} for one in beside]
-    names = "layers width parameters r rmse epoch n_epochs validation_error beside beside_r"
-    return frame(rows, names)
-
-
-def test_rows(records: Sequence[Record]) -> pl.DataFrame:
-    """Test rows of cells: inputs, confidence, outcome, true and estimated field."""
-    frames = []
-    for record in records:
-        place = [pl.lit(record[name], _TYPES.get(name, pl.Float64)).alias(name) for name in PLACE]
-        frames.append(pl.DataFrame(record["rows"]).select([*place, pl.all()]))
-    return pl.concat(frames)
-
-
-def costs_of(records: Sequence[Record]) -> pl.DataFrame:
-    """Seconds of one process by cell, and the processor seconds among them."""
-    return frame((x | {"cpu_seconds": x["cpu"]} for x in records), "world seconds cpu_seconds")
 
 
 # --- for readers --------------------------------------------------------------------------------------------------
@@ -420,3 +274,207 @@ def _written(name: str, value: Any) -> str:
     if name.split()[-1] in _BRIEF:
         return brief(value)
     return metric(value) if isinstance(value, float) else f"{value:,}"
+
+
+# --- figures ----------------------------------------------------------------------------------------------------------
+
+_CLUSTERS = (("shifted down", OVER), ("calibrated", OKABE_ITO[2]), ("shifted up", UNDER))
+_BINS, _ROWS_PER_BIN = 10, 25
+_MOST_PATHS = 3_000
+"""Thousands of paths would make a file large and slow to show."""
+
+_MARKERS = "osD^vP*X"
+_MOST_PANELS = 5
+_DASHES = {"dashed": (0, (5, 3)), "dotted": (0, (1, 2))}
+
+
+def true_and_estimated(records: list[Record]) -> Figure:
+    """Test rows at their place, coloured by the true field and by each method's estimate."""
+    figure, grid = drawing.panels(1, 1 + len(records), width=2.9, height=2.9, sharex=True, sharey=True)
+    limit = float(np.abs(records[0]["rows"]["true_delta"]).max())
+    shown = [("true field", records[0], "true_delta")]
+    for record in records:
+        r = "undefined" if record["r"] is None else f"{record['r']:.3f}"
+        shown.append((f"{record['method']}: r = {r}", record, "delta"))
+    for axes, (title, record, column) in zip(grid[0], shown, strict=True):
+        drawn = _rows(axes, record, ("x_0", "x_1"), column, limit)
+        axes.set(title=title, xlabel="first input", aspect="equal" if record["world"] == "sinusoid" else "auto")
+    grid[0, 0].set_ylabel("second input")
+    drawing.field_bar(figure, drawn, grid[0], "over-confident", "under-confident")
+    return figure
+
+
+def reliability(record: Record) -> Figure:
+    """Reliability diagram of all test rows, and of each planted cluster."""
+    titles = {None: "all rows"} | {place: f"cluster {name}" for place, (name, _) in enumerate(_CLUSTERS)}
+    return drawing.panel_figure(
+        titles, partial(_reliability, record), width=2.35, height=3.0, legend=False, left={"ylabel": "accuracy"},
+        sharex=True, sharey=True,
+    )  # fmt: skip
+
+
+def hidden_regimes(record: Record) -> Figure:
+    """Figure 1 of the paper: the reliability diagram of all test rows, and the same rows in the learned geometry."""
+    figure, ((left, right),) = drawing.panels(1, 2, width=3.4, height=3.2)
+    left.set_title("by confidence alone")
+    _reliability(record, left)
+    left.set_ylabel("accuracy")
+    limit = max(float(np.abs(record["rows"]["delta"]).max()), 1e-9)
+    drawn = _rows(right, record, ("phi_0", "phi_1"), "delta", limit)
+    right.set(title=f"in the learned geometry\nmethod {record['method']}", xticks=[], yticks=[])
+    right.set_xlabel("main directions of the learned coordinates")
+    drawing.field_bar(figure, drawn, [right], "over-confident", "under-confident")
+    return figure
+
+
+def _rows(axes: Axes, record: Record, place: tuple[str, str], column: str, limit: float):
+    x, y, delta = (np.array(record["rows"][name]) for name in (*place, column))
+    return drawing.field_points(axes, x, y, delta, limit, s=9, rasterized=len(delta) > _MOST_PATHS)
+
+
+def _reliability(record: Record, axes: Axes, cluster: int | None = None) -> None:
+    """Draw a reliability diagram, and add the calibration error to the title."""
+    y, f = (np.array(record["rows"][name]) for name in ("correct", "confidence"))
+    if cluster is not None:
+        inside = np.array(record["rows"]["cluster"]) == cluster
+        y, f = y[inside], f[inside]
+    curve = None
+    if len(y):
+        found = reliability_curve(y, f, n_bins=int(np.clip(len(y) // _ROWS_PER_BIN, 2, _BINS)))
+        curve = {name: getattr(found, name) for name in ("confidence", "accuracy", "low", "high")}
+        axes.set_title(f"{axes.get_title(loc='left')}\nsmECE {smece(y, f):.3f}, {len(y):,} rows")
+    drawing.reliability_diagram(axes, curve, INK if cluster is None else _CLUSTERS[cluster][1])
+    axes.set_xlabel("confidence")
+
+
+def over_settings(shown: Mapping[str, tuple[pl.DataFrame, str]], label: str, **options) -> Figure:
+    """Draw means of a column over (A, k) as heat maps, a panel for each title, with its table and the column."""
+    tables = pl.concat(table.select("amplitude", "frequency") for table, _ in shown.values())
+    amplitudes, frequencies = levels(tables, "amplitude"), levels(tables, "frequency")
+
+    def draw(axes: Axes, title: str) -> None:
+        table, value = shown[title]
+        values = _cross(table, "amplitude", amplitudes, "frequency", frequencies, value)
+        drawing.heat_map(axes, values, [f"{a:g}" for a in amplitudes], [f"{k:g}" for k in frequencies], **options)
+        axes.set_xlabel("frequency k")
+
+    titles = {title: title for title in list(shown)[:_MOST_PANELS]}
+    left = {"ylabel": "amplitude A"}
+    figure = drawing.panel_figure(titles, draw, columns=_MOST_PANELS, width=3.0, height=2.7, left=left, legend=False)
+    _bar(figure, label)
+    return figure
+
+
+def capacity(table: pl.DataFrame) -> Figure:
+    """Mean r of residual regression against capacity at the largest A, one line a frequency; dashed: the method."""
+    strongest = table.filter(pl.col("amplitude") == pl.col("amplitude").max())
+    figure, [[axes]] = drawing.panels(1, 1, width=6.4, height=3.6)
+    sizes = strongest.select("parameters", "layers", "width").unique().sort("parameters")
+    places = {count: place for place, count in enumerate(sizes["parameters"])}
+    besides = strongest["beside"].unique(maintain_order=True).to_list()
+    for i, k in enumerate(levels(strongest, "frequency")):
+        colour, own = OKABE_ITO[i % len(OKABE_ITO)], strongest.filter(frequency=k)
+        found = own.group_by("parameters").agg(pl.col("r").fill_null(0).mean()).sort("parameters")
+        x = [places[count] for count in found["parameters"]]
+        axes.plot(x, found["r"], color=colour, marker=_MARKERS[i % len(_MARKERS)], ms=5, lw=1.4, label=f"k = {k:g}")
+        for dashes, name in zip(_DASHES.values(), besides, strict=False):
+            height = own.filter(beside=name)["beside_r"].fill_null(0).mean()
+            axes.axhline(float(height), color=colour, lw=1.1, ls=dashes, alpha=0.85)
+    in_short = lambda n: f"{n:,}" if n < 10_000 else f"{n / 1e3:,.0f} k" if n < 10**6 else f"{n / 1e6:.1f} M"  # noqa: E731
+    names = [f"{a} x {b:,}\n{in_short(n)}" for n, a, b in sizes.iter_rows()]
+    axes.set_xticks(range(len(names)), names)
+    axes.set_xlim(-0.3, len(names) - 0.7)
+    axes.axhline(0, color=MUTED, lw=0.6)
+    axes.set(xlabel="hidden layers x width, parameters", ylabel="correlation with the true field")
+    axes.set_ylim(min(-0.1, float(strongest["r"].fill_null(0).min()) - 0.05), 1.02)
+    beside = ", ".join(f"{word}: {name}" for word, name in zip(_DASHES, besides, strict=False))
+    axes.set_title(f"A = {strongest['amplitude'][0]:g}; {beside}, same rows")
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return figure
+
+
+def over_grid(table: pl.DataFrame, frequency: float, name: str = "r") -> Figure:
+    """Mean r over the grid of (sigma, lambda), a panel an amplitude; outlined: best r and smallest proxy.
+
+    `table` is that of candidates; `name` is "r", by the epoch of the smallest proxy, or "loss_r", by that of the lowest
+    validation loss.
+    """
+    own = table.filter(frequency=frequency, method="paper")
+    sigmas, lambdas = levels(own, "sigma"), levels(own, "lambda")
+
+    def draw(axes: Axes, amplitude: float) -> None:
+        here = own.filter(amplitude=amplitude)
+        found, proxy = (_cross(here, "sigma", sigmas, "lambda", lambdas, what) for what in (name, "proxy"))
+        drawing.heat_map(axes, found, [f"{s:g}" for s in sigmas], [brief(x) for x in lambdas])
+        _outline(axes, np.unravel_index(np.argmin(proxy), proxy.shape), OKABE_ITO[3], (0, (2, 1.5)), 0.0)
+        _outline(axes, np.unravel_index(np.argmax(found), found.shape), INK, "-", 0.06)
+        axes.set_xlabel("lambda")
+
+    titles = {amplitude: f"A = {amplitude:g}" for amplitude in levels(own, "amplitude")}
+    left = {"ylabel": "sigma"}
+    figure = drawing.panel_figure(titles, draw, columns=3, width=2.5, height=2.9, left=left, legend=False)
+    _bar(figure, f"correlation, k = {frequency:g}")
+    return figure
+
+
+def proxy_against_oracle(table: pl.DataFrame) -> Figure:
+    """Rank correlation against regret, and oracle spread against rank correlation; a point a setting and seed."""
+    figure, ((left, right),) = drawing.panels(1, 2, width=3.4, height=3.2)
+    for i, (method, own) in enumerate(by(table.drop_nulls("spearman"), "method").items()):
+        drawn = {"color": OKABE_ITO[i], "marker": _MARKERS[i], "s": 26, "alpha": 0.75, "linewidths": 0}
+        left.scatter(own["spearman"], own["regret"], label=method, **drawn)
+        right.scatter(own["spread"], own["spearman"], label=method, **drawn)
+    left.set(xlabel="Spearman, negated criterion and recovery", ylabel="regret", title="rank agreement and regret")
+    right.set(xlabel="oracle spread", ylabel="Spearman", title="oracle spread and rank agreement")
+    for axes in (left, right):
+        axes.grid(visible=True)
+        axes.set_axisbelow(True)
+        axes.locator_params(axis="x", nbins=5)
+    if table["method"].n_unique() > 1:
+        right.legend(loc="best")
+    return figure
+
+
+def levels(table: pl.DataFrame, column: str) -> list[float]:
+    """Different values of a column, sorted."""
+    return sorted(table[column].unique().to_list())
+
+
+def by(table: pl.DataFrame, column: str) -> dict[str, pl.DataFrame]:
+    """Rows by the value of a column, in the order of the table."""
+    return {str(name): own for (name,), own in table.group_by(column, maintain_order=True)}
+
+
+def _cross(table: pl.DataFrame, rows: str, row_levels, columns: str, column_levels, value: str) -> np.ndarray:
+    """Mean of a column over seeds, (rows, columns); an undefined r counts as 0, what is missing is NaN."""
+    filled = table.with_columns(pl.col(value).fill_null(0.0)) if value in ("r", "loss_r", "beside_r") else table
+    means = filled.group_by(rows, columns).agg(pl.col(value).mean().fill_null(np.nan)).rows_by_key([rows, columns])
+    found = [[means.get((a, b), [(np.nan,)])[0][0] for b in column_levels] for a in row_levels]
+    return np.array(found, dtype=np.float64)
+
+
+def _bar(figure: Figure, label: str) -> None:
+    images = [image for axes in figure.axes for image in axes.images]
+    bar = figure.colorbar(images[-1], ax=figure.axes, shrink=0.85, pad=0.015)
+    bar.set_label(label, color=MUTED)
+    bar.outline.set_visible(False)
+
+
+def _outline(axes: Axes, place: Sequence[int], colour: str, style, inset: float) -> None:
+    i, j = place
+    size = 1 - 2 * inset
+    # white underneath, so that it stands out on any colour
+    for line in ({"ec": "white", "lw": 3.2}, {"ec": colour, "lw": 1.6, "ls": style}):
+        corner = (j - 0.5 + inset, i - 0.5 + inset)
+        axes.add_patch(Rectangle(corner, size, size, fill=False, clip_on=False, zorder=5, **line))
+
+
+def brief(value: float) -> str:
+    """Short form of a setting.
+
+    Examples
+    --------
+    >>> brief(0.0001), brief(0.01), brief(3.0)
+    ('1e-4', '0.01', '3')
+    """
+    return f"{value:.0e}".replace("e-0", "e-") if 0 < value < 0.005 else f"{value:g}"

@@ -5,12 +5,16 @@ import statistics
 from itertools import product
 
 import numpy as np
+import polars as pl
 import pytest
 from scipy import stats
 
+from miscal.calibration.metrics.gap import measure_gap
+from miscal.evidence.stability import slice_bootstrap
 from miscal.study.aggregates import (
     LARGE_GAP,
     deferral_numbers,
+    forgetting,
     heterogeneity_gain,
     improvements,
     null_numbers,
@@ -45,22 +49,17 @@ def pair_rows(seed=0):
     for key in keys():
         for method, geometry in (("paper", "learned"), ("paper", "raw"), ("auto", "learned")):
             gap = float(rng.normal(0.04, 0.05)) if rng.random() < 0.8 else None
-            rows.append(
-                key
-                | {"method": method, "geometry": geometry, "gap": gap, "gap_clipped": max(0.0, gap or 0.0)}
-                | {
-                    "worst": None if gap is None else str(rng.choice(["over", "under"])),
-                    "gap_boot_mean": None if gap is None else gap + 0.001,
-                    "gap_boot_mean_clipped": None if gap is None else max(0.0, gap) + 0.002,
-                    "gap_interval_low": None if gap is None or geometry == "raw" else max(0.0, gap - 0.04),
-                    "gap_low": None if gap is None else gap - 0.03,
-                    "share_worst": None if gap is None else float(rng.random()),
-                    "delta_std": float(rng.random()),
-                    "family": "f" + key["model"][1:] if key["model"] == "m0" else f"f{int(key['model'][1]) % 2}",
-                    "billions": float(key["model"][1:]) + 1,
-                    "min_rows": 30,
-                }
-            )
+            row = key | {"method": method, "geometry": geometry, "gap": gap, "gap_clipped": max(0.0, gap or 0.0)}
+            names = ("worst", "gap_boot_mean", "gap_boot_mean_clipped", "gap_interval_low", "gap_low", "share_worst")
+            row |= dict.fromkeys(names)
+            if gap is not None:
+                row["worst"] = str(rng.choice(["over", "under"]))
+                row |= {"gap_boot_mean": gap + 0.001, "gap_boot_mean_clipped": max(0.0, gap) + 0.002}
+                row |= {"gap_low": gap - 0.03, "share_worst": float(rng.random())}
+                row["gap_interval_low"] = None if geometry == "raw" else max(0.0, gap - 0.04)
+            number = int(key["model"][1:])
+            row |= {"delta_std": float(rng.random()), "family": f"f{number % 2}", "billions": number + 1.0}
+            rows.append(row | {"min_rows": 30})
     return rows
 
 
@@ -126,11 +125,8 @@ def test_improvements_average_over_models_what_a_correction_lowers():
     rows = pair_rows()
     scored = correction_rows(rows)
     found = improvements(table("corrections", scored), table("pairs", rows), "paper")
-    smece = {
-        (row["dataset"], row["model"], row["region"], row["calibrator"]): row["smece"]
-        for row in of(scored, "paper")
-        if row["n"] >= 30
-    }
+    enough = [row for row in of(scored, "paper") if row["n"] >= 30]
+    smece = {(row["dataset"], row["model"], row["region"], row["calibrator"]): row["smece"] for row in enough}
     for row in found.iter_rows(named=True):
         saved = [
             smece[row["dataset"], model, row["region"], "raw"] - smece[row["dataset"], model, row["region"], name]
@@ -200,11 +196,8 @@ def test_threshold_correlations_are_over_pair_and_epsilon():
         for place in places
         if None not in (gaps[*place, "smece"][0], gaps[*place, "brier"][0])
     ]
-    expected = {
-        "brier_on_smece": by_smece,
-        "smece_gaps": [(a[0], b[0]) for a, b in both],
-        "brier_gaps": [(a[1], b[1]) for a, b in both],
-    }
+    apart = [[(a[side], b[side]) for a, b in both] for side in (0, 1)]
+    expected = {"brier_on_smece": by_smece, "smece_gaps": apart[0], "brier_gaps": apart[1]}
     for name, points in expected.items():
         rows, pearsons, spearmans = found[name]
         assert rows.select("x", "y").rows() == points
@@ -243,15 +236,8 @@ def test_seeds_are_averaged_by_pair_with_clipped_gaps():
         for seed, gap in enumerate([None, -0.2, 0.1])
     ]
     together = [
-        key
-        | method
-        | {
-            "seed_a": a,
-            "seed_b": a + 1,
-            "correlation": float(rng.random()),
-            "sign_agreement": 0.5,
-            "sign_by_chance": 0.4 + 0.1 * a,
-        }
+        {**key, **method, "seed_a": a, "seed_b": a + 1, "correlation": float(rng.random())}
+        | {"sign_agreement": 0.5, "sign_by_chance": 0.4 + 0.1 * a}
         for key in keys()
         for a in range(2)
     ]
@@ -303,14 +289,10 @@ def test_tables_without_rows_give_numbers_without_values():
     assert raw_beside_learned(empty["pairs"]).is_empty()
     assert heterogeneity_gain(empty["pairs"], empty["corrections"], "paper")[1].value is None
     assert threshold_correlations(empty["thresholds"], "paper")["smece_gaps"][1].n == 0
-    frames = [
-        improvements(empty["corrections"], empty["pairs"], "paper"),
-        size_trends(empty["pairs"], "paper"),
-        threshold_numbers(empty["thresholds"], "paper"),
-        null_numbers(empty["nulls"], "paper"),
-        seed_numbers(empty["seeds"], empty["seed_pairs"], "paper"),
-        deferral_numbers(empty["deferral_gains"], "paper"),
-    ]
+    frames = [improvements(empty["corrections"], empty["pairs"], "paper"), size_trends(empty["pairs"], "paper")]
+    frames += [threshold_numbers(empty["thresholds"], "paper"), null_numbers(empty["nulls"], "paper")]
+    frames.append(seed_numbers(empty["seeds"], empty["seed_pairs"], "paper"))
+    frames.append(deferral_numbers(empty["deferral_gains"], "paper"))
     assert all(frame.height == 0 and frame.width >= 4 for frame in frames)
 
 
@@ -339,3 +321,83 @@ def test_the_interval_of_a_rank_correlation_covers_it_as_often_as_it_says():
         hits += found.low <= truth <= found.high
     # 95 % of 400 with a standard error of 1.1 %
     assert 0.915 <= hits / 400 <= 0.985
+
+
+# --- calibrated models: nearly every one has a gap above 0, and few are counted as beyond chance ---
+
+
+N_PAIRS, N_ROWS = 100, 600
+SAVED = [f"log_loss_saved{local}_{end}" for local in ("", "_local") for end in ("low", "high")]
+
+
+def calibrated(k: int) -> dict:
+    """One pair: outcomes are drawn from the confidences, and slices say nothing about them."""
+    rng = np.random.default_rng((31, k))
+    f = rng.uniform(0.3, 0.95, N_ROWS)
+    y = (rng.random(N_ROWS) < f).astype(float)
+    regime = rng.choice(["over", "good", "under"], N_ROWS)
+    gap = measure_gap(y, f, regime, n_draws=100, random_state=k)
+    drawn = slice_bootstrap(y, f, regime, n_draws=100, random_state=k).gap
+    found = {"gap_clipped": max(0.0, gap.value), "gap_interval_low": gap.interval[0], "gap_low": drawn.low}
+    return found | {"gap_boot_mean_clipped": drawn.mean_clipped, "share_worst": float(np.mean(regime == gap.worst))}
+
+
+@pytest.mark.slow
+def test_calibrated_pairs_are_seldom_beyond_chance():
+    named = {"pair": "p", "dataset": "noise", "method": "auto", "geometry": "learned"}
+    pairs = pl.DataFrame([named | calibrated(k) for k in range(N_PAIRS)])
+    [found] = verdict(pairs.with_columns(p_hidden=0.5, **dict.fromkeys(SAVED, 0.0)), "auto").to_dicts()
+    # 5 % of 100, and three standard errors
+    assert found["n_gap_beyond_chance"] <= 11
+    # neither the sign of the gap nor the bootstrap's percentiles are a test
+    assert found["n_gap_above_zero"] > 0.9 * N_PAIRS
+    assert (pairs["gap_low"] > 0).sum() > 0.25 * N_PAIRS
+
+
+# --- which pairs forget the category and keep the error, counted on tables made by hand ---
+
+
+def rows_of(pair, values, *, null=0.5, std=0.01, p=0.001, method="auto"):
+    """Rows of the table; values: what neighbours share -> purity in raw and in learned space."""
+    known = {"pair": pair, "dataset": "d", "model": pair, "method": method, "neighbours": 10, "n": 100}
+    return [
+        {**known, "space": space, "by": by, "purity": value, "null_mean": null, "null_std": std, "p_value": p}
+        for by, both in values.items()
+        for space, value in zip(("raw", "learned"), both, strict=True)
+    ]
+
+
+def test_each_way_a_pair_can_go_is_counted():
+    table = pl.DataFrame(
+        [
+            *rows_of("both", {"topic": (0.9, 0.6), "sign": (0.6, 0.9), "outcome": (0.55, 0.7)}),
+            # the first column counts, not the one that the raw inputs are arranged by most
+            *rows_of("forgets", {"topic": (0.9, 0.6), "outcome": (0.7, 0.55), "later": (0.95, 0.95)}),
+            *rows_of("keeps", {"topic": (0.6, 0.9), "outcome": (0.55, 0.7)}),
+            *rows_of("noise", {"topic": (0.9, 0.89), "outcome": (0.55, 0.56)}),
+            *rows_of("chance", {"topic": (0.9, 0.6), "outcome": (0.4, 0.5)}, p=0.5),
+            *rows_of("bare", {"sign": (0.6, 0.9)}),
+            *rows_of("both", {"topic": (0.6, 0.9), "outcome": (0.9, 0.6)}, method="paper"),
+        ]
+    )
+    found = forgetting(table, "auto")
+    forgets, keeps = (
+        set(found.filter(pl.col(way), of=of)["pair"]) for of, way in (("category", "falls"), ("outcome", "rises"))
+    )
+    assert (forgets, keeps) == ({"both", "forgets", "chance"}, {"both", "keeps"})
+    assert found.filter(pair="bare").select("of", "rises").rows() == [("sign", True)]
+
+
+def test_the_first_column_is_compared_above_chance():
+    rows = rows_of("p", {"topic": (0.6, 0.2)}, null=0.1) + rows_of("p", {"purer": (0.99, 0.99)}, null=0.1)
+    [category] = forgetting(pl.DataFrame(rows), "auto").to_dicts()
+    assert category["by"] == "topic"
+    assert category["raw"] == pytest.approx((0.6 - 0.1) / 0.9)
+    assert category["learned"] == pytest.approx((0.2 - 0.1) / 0.9)
+
+
+@pytest.mark.parametrize(("change", "rises"), [(1.01, True), (0.99, False)])
+def test_a_change_counts_beyond_two_standard_deviations_of_both(change, rises):
+    moved = 0.5 + change * 2 * np.sqrt(2 * 0.01**2)
+    [outcome] = forgetting(pl.DataFrame(rows_of("p", {"outcome": (0.5, moved)}, null=0.1)), "auto").to_dicts()
+    assert (outcome["rises"], outcome["falls"]) == (rises, False)

@@ -6,10 +6,12 @@ import base64
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+from matplotlib.figure import Figure
 
 from miscal.base.arrays import counted
 from miscal.base.files import disk_errors, replace_file, write_whole
@@ -20,14 +22,11 @@ from miscal.report.frame import render_page
 from miscal.report.opening import opening
 from miscal.report.sheet import Table
 from miscal.report.texts import short
+from miscal.study import figures, grids
 from miscal.study.answers import Row, in_order, label, matrices, ranks, told
 from miscal.study.drawing import look, write
-from miscal.study.figures import FIGURES
-from miscal.study.pages import grids
-from miscal.study.plan import METHODS
-from miscal.study.tables import Tables, of_method, plan_content, planned, read_tables
-from miscal.study.verdict import Lines, method_of, n_planned, summarise
-from miscal.study.vocabulary import Words, vocabulary_of
+from miscal.study.tables import Tables, Words, of_method, plan_content, read_tables, vocabulary_of
+from miscal.study.verdict import Lines, method_of, summarise
 
 HERE = Path(__file__).parent / "templates"
 _STYLES = ("base.css", "tables.css", "figures.css", "answer.css", "print.css", "study.css", "board.css")
@@ -82,10 +81,7 @@ def write_pages(out: str | Path, *, paper: bool = False) -> Path:
 wrote
     """
     folder = Path(out)
-    tables = read_tables(folder)
-    content = plan_content(folder)
-    words = vocabulary_of(tables["pairs"], content["by"])
-    summary = summarise(tables, words, content["pairs"], planned(folder), paper=paper)
+    tables, words, summary = _told(folder, paper)
     with disk_errors(str(folder)):
         text = json.dumps(summary, indent=1, ensure_ascii=False, allow_nan=False)
         replace_file(folder / SUMMARY, (text + "\n").encode())
@@ -97,12 +93,18 @@ wrote
     return folder / "index.html"
 
 
-def _page(template: str, tables: Tables, folder: Path, words: Words, **values: Any) -> bytes:
-    by_method = {one: n_planned(plan_content(folder)["pairs"], one) for one in METHODS}
-    found = grids.pair_grids(tables, method_of(tables), by_method, folder, words)
+def _told(folder: Path, paper: bool = False) -> tuple[Tables, Words, dict[str, Any]]:
+    """Read the tables of a study; return them, its words, and what it says as a whole."""
+    tables, plan = read_tables(folder), plan_content(folder)
+    words = vocabulary_of(tables["pairs"], plan["by"])
+    return tables, words, summarise(tables, words, plan, paper=paper)
+
+
+def _page(template: str, tables: Tables, summary: dict[str, Any], folder: Path, words: Words, **values: Any) -> bytes:
+    found = grids.pair_grids(tables, method_of(tables), summary["methods"], folder, words)
     page = render_page(
         template, _STYLES, _PROGRAMS, folder=HERE, filters=(("told", told), ("shade", _shade)), **found, words=words,
-        failures=grids.failures_grid(tables, words), version=metadata.version("miscal"), **values,
+        failures=grids.failures_grid(tables, words), version=metadata.version("miscal"), summary=summary, **values,
     )  # fmt: skip
     return page.encode()
 
@@ -120,9 +122,8 @@ def _index(tables: Tables, summary: dict[str, Any], out: Path, words: Words) -> 
         matrix["n"] = len(matrix["lines"])
         matrix["links"] = {model: grids.report_link(out, pairs[model], method) for model in matrix["models"]}
     return _page(
-        "index.html", tables, out, words, **opening(Lines(**summary["answer"])), title=title(tables, words),
-        summary=summary, first=[drawn[name] for name in _FIRST if name in drawn][:2], answers=found,
-        matrices=laid_out, most=MOST_DRAWN,
+        "index.html", tables, summary, out, words, **opening(Lines(**summary["answer"])), title=title(tables, words),
+        first=[drawn[name] for name in _FIRST if name in drawn][:2], answers=found, matrices=laid_out, most=MOST_DRAWN,
         firsts=grids.firsts_grid(tables, method, words),
     )  # fmt: skip
 
@@ -173,22 +174,118 @@ def _shade(cell: Row) -> str:
 # --- the page beside the paper ------------------------------------------------------------------------------------
 
 
+class StudyFigure(NamedTuple):
+    """One figure of a study, drawn from its tables alone.
+
+    Attributes
+    ----------
+    name : str
+        Id of its section on the page; its files begin with it.
+    title : str
+        What it shows, as a heading; like `lesson` it may name words of a study in braces
+        (:data:`miscal.study.tables.Words`).
+    place : str
+        Where the paper shows the like, such as ``"figures 5a and 13"``; empty where the paper has none.
+    draw : callable
+        From the tables to figures with their names, of which the page shows the first and links to the others. Without
+        the rows that it needs it draws none. The caller has chosen the look (:func:`miscal.study.drawing.look`).
+    lesson : str
+        What to look for, in whole sentences; it also serves those who cannot see the figure.
+    """
+
+    name: str
+    title: str
+    place: str
+    draw: Callable[[Tables], Iterable[tuple[str, Figure]]]
+    lesson: str
+
+
+FIGURES: tuple[StudyFigure, ...] = (
+    StudyFigure(
+        "gaps", "How much worse the worst slice is than the whole", "figure 5b and table 5", figures.gaps,
+        "The gap is the calibration error (smECE) of the worse of the two discovered slices less that of all rows. "
+        "Where its interval excludes 0 (a filled mark), the whole understates how badly the {probability} is "
+        "calibrated on some inputs. A calibrated model has a gap above 0, too, because the calibration error of few "
+        "rows is larger: intervals allow for this, may lie left of their mark, and start at 0 where chance explains "
+        "the gap. The paper appears to report the gap cut off at 0; here it keeps its sign.",
+    ),
+    StudyFigure(
+        "fields", "How much the field varies, and which way it leans", "figures 5a and 13", figures.fields,
+        "Each point is one pair of a model and a data set. Points left of the line are {over} on average. The higher a "
+        "point stands, the more the error of the {probability} differs from input to input, which a single "
+        "reliability diagram cannot show.",
+    ),
+    StudyFigure(
+        "example", "One pair in detail: what the whole hides", "figure 4", figures.example,
+        "On the dashed line, the {rate} equals the {probability}; rows below it are {over}, rows above it {under}. The "
+        "two diagrams at the right show the rows that the field sets apart. The pair is the paper's example if the "
+        "study has it, otherwise the one with the largest gap, which was chosen after looking.",
+    ),
+    StudyFigure(
+        "improvements", "What a correction takes off, and where", "figure 6", figures.improvements,
+        "A bar above 0 means that the correction lowers the calibration error (smECE) on that part of the rows; below "
+        "0 it does harm. Bars are means over models, lines one standard deviation. Under each part, which the field "
+        "cuts, stands how many of the data set's pairs have it with enough rows.",
+    ),
+    StudyFigure(
+        "gains", "Where the local correction gains most", "figure 7a", figures.gains,
+        "Above the line, the local correction leaves less calibration error (smECE) on the worst slice than isotonic "
+        "regression, which sees the {probability} alone. If points rise to the right, the gain is larger where the "
+        "field varies more. The interval presumes that pairs are independent; those of one model or one data set are "
+        "not quite.",
+    ),
+    StudyFigure(
+        "sizes", "Do larger models vary more?", "figure 7b", figures.sizes,
+        "A line joins the models of one family, over a logarithmic scale of sizes. Where it rises, the larger models "
+        "of the family are miscalibrated more unevenly.",
+    ),
+    StudyFigure(
+        "raw-fields", "Raw inputs beside the learned geometry", "figure 14a", figures.raw_fields,
+        "The same residuals are averaged over neighbours in the raw inputs (left) and in the learned geometry (right). "
+        "Points that stand higher at the right say that learning found variation that nearness of the raw inputs does "
+        "not show.",
+    ),
+    StudyFigure(
+        "raw-gaps", "Gaps that raw inputs find, and gaps that learning finds", "figure 14b", figures.raw_gaps,
+        "The further the middle histogram lies to the right of the left one, the more learning adds; the right one "
+        "shows the difference within each pair. The hatched bars hold the pairs whose value is exactly 0. The gap of a "
+        "calibrated model is above 0, too, so that the shares above 0 show nothing by themselves.",
+    ),
+    StudyFigure(
+        "proxies", "How long learning goes on, on the data and with shuffled labels", "appendix F.3", figures.proxies,
+        "The proxy is the validation Brier score of {probability} plus field, by which the paper's method chooses; "
+        "each line starts at 0. A line that keeps falling has found structure that helps on these validation rows; "
+        "only test rows can show that it holds elsewhere. Under the null called permuted, labels of training and "
+        "validation rows are shuffled. Even then the field is not flat, because it learns the base rate less the "
+        "{probability}.",
+    ),
+    StudyFigure(
+        "layouts", "What the learned space forgets, and what it keeps", "figure 15", figures.layouts,
+        "Each point is a {row}. In the raw inputs, {rows} that are alike lie close together; in the learned space, "
+        "those on which the model errs in the same way. Where categories lie apart on the left and are mixed on the "
+        "right, the learned space has forgotten the subject; where the field's colours separate, it has kept the "
+        "error. A picture in two dimensions proves nothing; the purity of neighbours measures it.",
+    ),
+)  # fmt: skip
+"""All figures, in the order of the page."""
+
+
 def _paper(tables: Tables, summary: dict[str, Any], out: Path, words: Words) -> bytes:
     made: dict[str, list[tuple[str, Table]]] = defaultdict(list)
-    for method in summary["methods"]:
-        for name, found in grids.paper_grids(tables, method, n_planned(plan_content(out)["pairs"], method), words):
+    for method, counts in summary["methods"].items():
+        for name, found in grids.paper_grids(tables, method, counts["n_family"], words):
             if found is not None:
                 made[name].append((method, found))
-    figures = _draw(tables, out / "figures", words)
+    drawn = _draw(tables, out / "figures", words)
     # the claims that stand at each figure are those of the first method that has any
     beside: dict[str, tuple[str, list[Row]]] = {}
     for method, claims in summary["claims"].items():
         for name in {claim["figure"] for claim in claims} - beside.keys():
             beside[name] = method, [claim for claim in claims if claim["figure"] == name]
-    missing = [one.title.format_map(words) for one in FIGURES if one.name not in {drawn["name"] for drawn in figures}]
+    missing = [one.title.format_map(words) for one in FIGURES if one.name not in {done["name"] for done in drawn}]
     return _page(
-        PAPER, tables, out, words, summary=summary, verdict=grids.verdict_grid(summary["methods"], words), made=made,
-        figures=figures, beside=beside, missing=missing, methods=grids.methods_grid(tables, words),
+        PAPER, tables, summary, out, words, verdict=grids.verdict_grid(summary["methods"], words), made=made,
+        figures=drawn, beside=beside, missing=missing, methods=grids.methods_grid(tables, words),
     )  # fmt: skip
 
 
@@ -225,11 +322,9 @@ def write_board(out: str | Path) -> Path:
         If a table cannot be read.
     """
     folder = Path(out)
-    tables = read_tables(folder)
+    tables, words, summary = _told(folder)
     with disk_errors(str(folder)):
-        content = plan_content(folder)
-        words = vocabulary_of(tables["pairs"], content["by"])
-        page = "\n\n".join(board_blocks(tables, summarise(tables, words, content["pairs"]), words)) + "\n"
+        page = "\n\n".join(board_blocks(tables, summary, words)) + "\n"
         replace_file(folder / MARKDOWN, page.encode())
         write_whole(folder / CSV, defused(grids.board_table(tables, method_of(tables))).write_csv)
     return folder / MARKDOWN

@@ -6,11 +6,11 @@ import polars as pl
 import pytest
 
 from miscal.base.errors import FileError
-from miscal.study.pages.write import CSV, MOST_MODELS, write_board
+from miscal.study.pages import CSV, MOST_MODELS, write_board
 
-from ..made_tables import HOSTILE, frames, other_pairs, tables
-from ..test_board import cell, made
 from .conftest import save
+from .made_tables import HOSTILE, frames, other_pairs, tables
+from .test_board import cell, made
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from ...report.visits import BROWSED, browser  # noqa: F401 - a fixture
-from ..made_tables import HOSTILE, other_pairs, papers_pairs, tables
+from ..report.visits import BROWSED, browser  # noqa: F401 - a fixture
+from .made_tables import HOSTILE, other_pairs, papers_pairs, tables
 
 pytestmark = BROWSED
 

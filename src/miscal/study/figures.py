@@ -1,6 +1,7 @@
 """What draws the figures of a study; order, colours, marks and names are the same in all of them.
 
-Each takes the tables and yields figures with their names; without the rows that it needs it yields none.
+Each takes the tables and yields figures with their names; without the rows that it needs it yields none. To add one:
+what draws it, here, and its entry in :data:`miscal.study.pages.FIGURES`.
 """
 
 from __future__ import annotations
@@ -19,25 +20,10 @@ from miscal.base.arrays import counted
 from miscal.report.formatting import percent
 from miscal.report.legend import PROJECTIONS
 from miscal.report.texts import clean
-from miscal.study import aggregates
-from miscal.study.drawing import (
-    INK,
-    MUTED,
-    OKABE_ITO,
-    OVER,
-    RULE,
-    UNDER,
-    field_bar,
-    field_points,
-    panel_figure,
-    panels,
-    reliability_diagram,
-    soft_grid,
-    zero,
-)
-from miscal.study.paper_numbers import DATASETS, EXAMPLE, GAPS, beside, reproduced
-from miscal.study.tables import LEARNED, RAW, REGIONS, Tables, methods_of, of_method
-from miscal.study.vocabulary import Words, vocabulary_of
+from miscal.study import aggregates, drawing
+from miscal.study.drawing import INK, MUTED, OKABE_ITO, OVER, RULE, UNDER
+from miscal.study.paper import DATASETS, EXAMPLE, GAPS, beside, reproduced
+from miscal.study.tables import LEARNED, RAW, REGIONS, Tables, Words, methods_of, of_method, vocabulary_of
 
 Drawn = Iterator[tuple[str, Figure]]
 
@@ -119,8 +105,8 @@ def gaps(tables: Tables) -> Drawn:
     titles, one, words = dataset_titles(pairs), len(methods_of(pairs)) == 1, vocabulary_of(pairs)
 
     def draw(axes: Axes, dataset: str) -> None:
-        zero(axes, vertical=True)
-        soft_grid(axes)
+        drawing.zero(axes, vertical=True)
+        drawing.soft_grid(axes)
         for row in pairs.filter(dataset=dataset).iter_rows(named=True):
             line, (mark, above) = models.index(row["model"]), _OF_METHOD[row["method"]]
             place = line - (0.0 if one else above)
@@ -146,7 +132,7 @@ def gaps(tables: Tables) -> Drawn:
     if titles:
         wide, more = (5.2, 0.9) if len(titles) == 1 else (2.6, 0.0)
         height = 1.3 + 0.3 * len(models) + more
-        yield "gaps", panel_figure(titles, draw, width=wide, height=height, sharex=True, sharey=True)
+        yield "gaps", drawing.panel_figure(titles, draw, width=wide, height=height, sharex=True, sharey=True)
 
 
 # --- a point for each pair ----------------------------------------------------------------------------------------
@@ -174,10 +160,10 @@ def raw_fields(tables: Tables, method: str) -> Drawn:
 
 def _fields(shown: Mapping[str, pl.DataFrame], *, width: float, height: float, labelled: bool = False) -> Figure:
     pairs = pl.concat(shown.values())
-    figure, grid = panels(1, len(shown), width=width, height=height, sharex=True, sharey=True)
+    figure, grid = drawing.panels(1, len(shown), width=width, height=height, sharex=True, sharey=True)
     words = vocabulary_of(pairs)
     for axes, (title, own) in zip(grid[0], shown.items(), strict=True):
-        zero(axes, vertical=True)
+        drawing.zero(axes, vertical=True)
         _points(axes, own, "delta_mean", "delta_std", pairs, labelled=labelled)
         axes.set_title(title)
         axes.set_xlabel(f"mean of the field\n({words['over']} \u2190 0 \u2192 {words['under']})", color=MUTED)
@@ -195,8 +181,8 @@ def gains(tables: Tables, method: str) -> Drawn:
     points, rho = aggregates.heterogeneity_gain(tables["pairs"], tables["corrections"], method)
     if points.is_empty():
         return
-    figure, [[axes]] = panels(1, 1, width=6.4, height=3.7)
-    zero(axes)
+    figure, [[axes]] = drawing.panels(1, 1, width=6.4, height=3.7)
+    drawing.zero(axes)
     _points(axes, points, "delta_std", "gain", points)
     axes.set_xlabel("standard deviation of the field")
     axes.set_ylabel("smECE(isotonic) \u2212 smECE(local)")
@@ -214,7 +200,7 @@ def _marks(pairs: pl.DataFrame) -> dict[str, str]:
 
 def _points(axes: Axes, pairs: pl.DataFrame, x: str, y: str, every: pl.DataFrame, *, labelled: bool = False) -> None:
     """Draw a point a pair, coloured by family and marked by data set among `every`; labels are the sizes of models."""
-    soft_grid(axes)
+    drawing.soft_grid(axes)
     families, marks = families_in(every), _marks(every)
     for row in pairs.iter_rows(named=True):
         colour, at = families[row["family"]], (row[x], row[y])
@@ -256,8 +242,8 @@ def improvements(tables: Tables, method: str) -> Drawn:
 
     def draw(axes: Axes, dataset: str) -> None:
         table = every.filter(dataset=dataset)
-        soft_grid(axes, "y")
-        zero(axes)
+        drawing.soft_grid(axes, "y")
+        drawing.zero(axes)
         for shift, (calibrator, (label, colour)) in enumerate(_BARS.items(), start=-1):
             rows = table.filter(calibrator=calibrator)
             places = [REGIONS.index(region) + shift * _WIDE for region in rows["region"].to_list()]
@@ -271,7 +257,7 @@ def improvements(tables: Tables, method: str) -> Drawn:
 
     if titles := dataset_titles(every):
         left, width = {"ylabel": "smECE taken off"}, 2.7 if len(titles) > 1 else 4.4
-        yield "", panel_figure(titles, draw, width=width, height=2.9, left=left, sharey=True)
+        yield "", drawing.panel_figure(titles, draw, width=width, height=2.9, left=left, sharey=True)
 
 
 @of_each_method
@@ -284,8 +270,8 @@ def raw_gaps(tables: Tables, method: str) -> Drawn:
 
     def draw(axes: Axes, column: str) -> None:
         signed, colour, values = column == "difference", _GAPS[column][1], found[column].to_numpy()
-        soft_grid(axes, "y")
-        zero(axes, vertical=True)
+        drawing.soft_grid(axes, "y")
+        drawing.zero(axes, vertical=True)
         edges = np.linspace(-highest if signed else 0.0, highest, _BINS + 1)
         counts, _ = np.histogram(values[values != 0.0], edges)
         wide, below = float(edges[1] - edges[0]), int(counts[_BINS // 2]) if signed else 0
@@ -300,7 +286,7 @@ def raw_gaps(tables: Tables, method: str) -> Drawn:
         column: f"{title}: above 0 in {percent((found[column] > 0).mean(), 0)} of {found.height}"
         for column, (title, _) in _GAPS.items()
     }
-    yield "", panel_figure(titles, draw, width=3.4, height=2.7, left={"ylabel": "pairs"}, sharey=True)
+    yield "", drawing.panel_figure(titles, draw, width=3.4, height=2.7, left={"ylabel": "pairs"}, sharey=True)
 
 
 # --- lines --------------------------------------------------------------------------------------------------------
@@ -315,7 +301,7 @@ def proxies(tables: Tables) -> Drawn:
     for null in tables["proxy_curves"]["null"].unique(maintain_order=True):
 
         def draw(axes: Axes, pair: str, null: str = null) -> None:
-            soft_grid(axes)
+            drawing.soft_grid(axes)
             for (number,), own in curves.filter(pair=pair, null=null).group_by("draw", maintain_order=True):
                 # refits are numbered from 0, -1 is the data
                 data = number == -1
@@ -330,7 +316,8 @@ def proxies(tables: Tables) -> Drawn:
 
         names = pair_names(tables["proxy_curves"].filter(null=null))
         left = {"ylabel": "proxy less its first value"}
-        yield f"proxies-{null}", panel_figure(names, draw, columns=3, width=3.4, height=2.5, fontsize=8.5, left=left)
+        figure = drawing.panel_figure(names, draw, columns=3, width=3.4, height=2.5, fontsize=8.5, left=left)
+        yield f"proxies-{null}", figure
 
 
 @of_each_method
@@ -341,7 +328,7 @@ def sizes(tables: Tables, method: str) -> Drawn:
     def draw(axes: Axes, dataset: str) -> None:
         pairs = every.filter(dataset=dataset)
         axes.set_xscale("log")
-        soft_grid(axes)
+        drawing.soft_grid(axes)
         for family, colour in families_in(every).items():
             rows = pairs.filter(pl.col("family").eq_missing(family)).sort("billions")
             # models that share no family are no line
@@ -364,7 +351,7 @@ def sizes(tables: Tables, method: str) -> Drawn:
 
     if titles := dataset_titles(every):
         left = {"ylabel": "std of the field", "ylim": (0.0, 1.1 * max(0.05, *every["delta_std"].to_list()))}
-        yield "", panel_figure(titles, draw, width=2.6, height=2.7, left=left, sharey=True)
+        yield "", drawing.panel_figure(titles, draw, width=2.6, height=2.7, left=left, sharey=True)
 
 
 # --- reliability --------------------------------------------------------------------------------------------------
@@ -399,7 +386,7 @@ def _example(curves: pl.DataFrame, regions: pl.DataFrame, column: str | None, wo
         own, region = (table.filter(column=part[0], value=part[1]) for table in (curves, regions))
         title, colour = shown[part]
         known = {name: own.sort("bin")[name].to_numpy() for name in ("confidence", "accuracy", "low", "high")}
-        reliability_diagram(axes, known if own.height else None, colour)
+        drawing.reliability_diagram(axes, known if own.height else None, colour)
         axes.set(xticks=(0, 0.5, 1), yticks=(0, 0.5, 1), xlabel=words["probability"])
         if not own.height:
             axes.text(0.5, 0.5, "too few rows", ha="center", color=MUTED)
@@ -408,7 +395,7 @@ def _example(curves: pl.DataFrame, regions: pl.DataFrame, column: str | None, wo
             title += f"\n{smece}{row['n']:,} rows"
         axes.set_title(title, fontsize=8.5)
 
-    return panel_figure(
+    return drawing.panel_figure(
         dict.fromkeys(shown, ""), draw, columns=len(shown), width=_WIDEST / max(len(shown), 4), height=3.0,
         legend=False, left={"ylabel": words["rate"]}, sharex=True, sharey=True,
     )  # fmt: skip
@@ -426,7 +413,7 @@ def layouts(tables: Tables, method: str) -> Drawn:
 
 
 def _layout(rows: pl.DataFrame, words: Words) -> Figure:
-    figure, grid = panels(2, 2, width=3.7, height=3.3)
+    figure, grid = drawing.panels(2, 2, width=3.7, height=3.3)
     limit = max(0.1, float(np.quantile(rows["delta"].abs().to_numpy(), 0.98)))
     colours = colours_of(rows["category"])
     # thousands of paths would make the file large and slow to show
@@ -440,7 +427,7 @@ def _layout(rows: pl.DataFrame, words: Words) -> Figure:
         order = np.argsort([colour != RULE for colour in shade], kind="stable")
         x, y, delta = (some[name].to_numpy() for name in ("x", "y", "delta"))
         upper.scatter(x[order], y[order], color=[shade[i] for i in order], linewidths=0, **style)
-        drawn = field_points(lower, x, y, delta, limit, **style)
+        drawn = drawing.field_points(lower, x, y, delta, limit, **style)
         for axes in (upper, lower):
             axes.set(xticks=[], yticks=[])
             axes.spines[:].set_visible(False)
@@ -451,7 +438,7 @@ def _layout(rows: pl.DataFrame, words: Words) -> Figure:
         names = ["other" if name is None else fitting(name, 24) for name in colours]
         where = {"loc": "center right", "bbox_to_anchor": (0.0, 0.5)}
         grid[0, 0].legend(marks, names, fontsize=7, handletextpad=0.1, **where)
-    field_bar(figure, drawn, grid[1], words["over"], words["under"], shrink=0.8)
+    drawing.field_bar(figure, drawn, grid[1], words["over"], words["under"], shrink=0.8)
     first = rows.row(0, named=True)
     figure.suptitle(f"{fitting(first['model'])} on {fitting(first['dataset'])}", fontsize=9.5, x=0.01, ha="left")
     return figure

@@ -31,15 +31,7 @@ from miscal.calibration.metrics.scores import LOG_LOSS_CLIP, log_losses
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.fitted_rows import evaluated_rows
-from miscal.evidence.rankings import (
-    DRAWS,
-    critical_value,
-    error_draws,
-    rank,
-    simultaneous_margins,
-    standard_errors,
-    student,
-)
+from miscal.evidence import rankings
 from miscal.findings.conditions.column_kinds import Value
 from miscal.findings.conditions.condition import Condition, with_features
 from miscal.findings.judging import hidden_residual, strata_of
@@ -167,19 +159,14 @@ def measure_groups(models: Sequence[ModelRows]) -> TableRows:
             residual = residual_size(model.rows.take(at), LEDGER_DEFAULTS.significance)
             after = left_by(model.after, at, LEDGER_DEFAULTS.significance)
             tested = min(len(at), len(model) - len(at)) >= LEDGER_DEFAULTS.min_rows
-            rows.append({
-                **model.named,
-                "column": column,
-                "value": value_words(column, condition),
-                "bin": not isinstance(condition, Value),
-                "n": len(at),
-                **with_ends("residual", residual.value, residual.interval),
-                **with_ends("hidden", hidden.value, hidden.interval, ends=""),
-                "p_value": hidden.p_value if tested else None,
-                "p_adjusted": None,
-                **with_ends("after", after.value, after.interval),
-                "finding": model.findings.get(condition),
-            })  # fmt: skip
+            named = {"column": column, "value": value_words(column, condition), "bin": not isinstance(condition, Value)}
+            sizes = with_ends("residual", residual.value, residual.interval)
+            sizes |= with_ends("hidden", hidden.value, hidden.interval, ends="")
+            sizes |= with_ends("after", after.value, after.interval)
+            proof = {"p_value": hidden.p_value if tested else None, "p_adjusted": None}
+            rows.append(
+                {**model.named} | named | {"n": len(at), "finding": model.findings.get(condition)} | sizes | proof
+            )
     return {"groups": rows}
 
 
@@ -284,7 +271,7 @@ def measure_rankings(models: Sequence[ModelRows]) -> TableRows:
     """
     paired, rows, values = PairedModels.of(models), [], [ranked(one) for one in models]
     for name in values[0]:
-        found = rank(*paired.means([one[name] for one in values]), higher_is_better=False)
+        found = rankings.rank(*paired.means([one[name] for one in values]), higher_is_better=False)
         columns = {"value": found.estimate, **attributes(found, "low", "high", "best_rank", "worst_rank")}
         rows += [
             {**one.named, "measure": name, "n": len(paired.at[k]), "common": paired.common}
@@ -316,7 +303,7 @@ class _Group:
         influence = np.concatenate([np.stack([part for _, part in known], axis=1), spare])
         self.influence = csr_array(influence)
         self.first, self.second = np.triu_indices(m, 1)
-        self.errors = [standard_errors(part) for part in self.contrasts(influence[influence.any(axis=1)])]
+        self.errors = [rankings.standard_errors(part) for part in self.contrasts(influence[influence.any(axis=1)])]
 
     def contrasts(self, values: Floats) -> list[Floats]:
         """Return the differences of all pairs of models, along the last axis, and their sums."""
@@ -331,7 +318,7 @@ class _Group:
     def ahead(self, critical: float) -> NDArray[np.bool_]:
         """Whether the row's model is shown to be ahead of the column's."""
         difference, total = (
-            np.sign(one) * (np.abs(one) > student(critical, clusters) * error)
+            np.sign(one) * (np.abs(one) > rankings.student(critical, clusters) * error)
             for one, (error, clusters) in zip(self.contrasts(self.value), self.errors, strict=True)
         )
         found = np.zeros((len(self.value), len(self.value)), dtype=bool)
@@ -348,9 +335,7 @@ def measure_group_rankings(models: Sequence[ModelRows]) -> TableRows:
     """
     paired, rows = PairedModels.of(models), []
     groups = list(_groups(paired)) if len(models) <= MOST_RANKED else []
-    if not groups:
-        return {"group_rankings": []}
-    critical = _critical(groups)
+    critical = _critical(groups) if groups else 0.0
     for group in groups:
         ahead = group.ahead(critical)
         rows += [
@@ -376,9 +361,9 @@ def _critical(groups: Sequence[_Group]) -> float:
     width = sum(2 * len(group.first) for group in groups)
     largest = [
         np.max([group.largest(own) for group, own in zip(groups, np.split(drawn, ends, axis=1), strict=True)], axis=0)
-        for drawn in error_draws(together, DRAWS, np.random.default_rng(0), width)
+        for drawn in rankings.error_draws(together, rankings.DRAWS, np.random.default_rng(0), width)
     ]
-    return critical_value(largest)
+    return rankings.critical_value(largest)
 
 
 def measure_transfer_shifts(models: Sequence[ModelRows]) -> TableRows:
@@ -409,23 +394,16 @@ def measure_transfer_shifts(models: Sequence[ModelRows]) -> TableRows:
         if len(inside) < LEDGER_DEFAULTS.min_rows or np.abs(shifts[one]).max() <= _ROUNDING:
             continue
         judged, at = models[other], paired.at[other][inside]
-        visible = judged.visible[at]
-        losses = {
-            name: log_losses(judged.rows.correct[at], confidence)
-            for name, confidence in (
-                ("raw", judged.rows.confidence[at]),
-                ("visible", visible),
-                ("own", judged.corrected[at]),
-                ("transferred", expit(_logit(visible) + shifts[one][teaching])),
-            )
-        }
+        confidences = {"raw": judged.rows.confidence[at], "visible": judged.visible[at], "own": judged.corrected[at]}
+        confidences["transferred"] = expit(_logit(judged.visible[at]) + shifts[one][teaching])
+        losses = {name: log_losses(judged.rows.correct[at], f) for name, f in confidences.items()}
         saved, influence = paired.mean_of(other, losses["visible"] - losses["transferred"], inside)
         named = {name: judged.named[name] for name in ("dataset", "method")}
         means = {f"log_loss_{name}": paired.mean_of(other, loss, inside)[0] for name, loss in losses.items()}
         of = {"pair_from": models[one].named["pair"], "pair_to": judged.named["pair"], "n": len(at)}
         rows.append({**named, **of, **means, "saved": saved})
         influences.append(influence)
-    margins = simultaneous_margins(np.stack(influences, axis=1)) if rows else ()
+    margins = rankings.simultaneous_margins(np.stack(influences, axis=1)) if rows else ()
     for row, margin in zip(rows, margins, strict=True):
         row |= with_ends("saved", row["saved"], (row["saved"] - float(margin), row["saved"] + float(margin)))
     return {"transfer_shifts": rows}
@@ -449,3 +427,7 @@ def _both(paired: PairedModels, one: int, other: int) -> tuple[Ints, Ints]:
 def _once(question: Ints) -> NDArray[np.bool_]:
     _, place, times = np.unique(question, return_inverse=True, return_counts=True)
     return times[place] == 1
+
+
+COMPARING = (measure_shared, measure_rankings, measure_group_rankings, measure_transfer_shifts)
+"""What sets the pairs on a data set side by side, of which there must be two."""

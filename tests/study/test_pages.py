@@ -10,17 +10,17 @@ import pytest
 
 from miscal.base.errors import CorruptFile, FileError
 from miscal.report.formatting import metric
+from miscal.study import pages
 from miscal.study.answers import told
 from miscal.study.claims import claims
-from miscal.study.pages import write
-from miscal.study.pages.write import write_pages
-from miscal.study.paper_numbers import GAPS, NULLS, SEEDS
+from miscal.study.pages import write_pages
+from miscal.study.paper import GAPS, NULLS, SEEDS
 from miscal.study.plan_file import read_plan
+from miscal.study.tables import ANSWERS
 from miscal.study.verdict import summarise
-from miscal.study.vocabulary import ANSWERS
 
-from ..made_tables import HOSTILE, frames, other_pairs, papers_pairs, tables
 from .conftest import PLAIN, save
+from .made_tables import HOSTILE, frames, other_pairs, papers_pairs, tables
 
 pytestmark = pytest.mark.whole
 
@@ -74,13 +74,13 @@ def test_settings_are_named_of_all_pairs_or_of_how_many():
     pairs = papers_pairs(4)
     made = tables(pairs, methods=("paper",))
     rows = made["pairs"].with_columns(min_rows=1)
-    plan = read_plan("paper48")
+    plan = read_plan("paper48").model_dump(mode="json")
     made["pairs"] = rows
     assert summarise(made, ANSWERS, plan=plan)["settings"] == []
     made["pairs"] = rows.with_columns(epsilon=pl.when(pl.col("pair") == pairs[0]["pair"]).then(0.3).otherwise(0.05))
     found = summarise(made, ANSWERS, plan=plan)["settings"]
     assert found == ["epsilon 0.3 (paper: 0.05) in 1 of 4 pairs"]
-    found = summarise(made, ANSWERS, plan=plan.model_copy(update={"split": "grouped"}))["settings"]
+    found = summarise(made, ANSWERS, plan=plan | {"split": "grouped"})["settings"]
     assert "split grouped (paper: permutation)" in found
 
 
@@ -277,7 +277,7 @@ def test_a_registered_figure_reaches_the_page(make_pages, made):
 def test_claims_stand_at_the_figure_that_shows_them(make_pages, made, monkeypatch):
     """Interpreted pairs are of method auto alone, so that its claims stand there; elsewhere the paper's come first."""
     figures = tuple(PLAIN._replace(name=name) for name in ("gaps", "layouts"))
-    monkeypatch.setattr(write, "FIGURES", figures)
+    monkeypatch.setattr(pages, "FIGURES", figures)
     out = save(make_pages(made).parent / "both", made)
     write_pages(out, paper=True)
     page = (out / "paper.html").read_text()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
@@ -17,12 +17,11 @@ from miscal.report.alone import FIRST_ERROR
 from miscal.report.formatting import DASH, brief, count, metric, percent, signed, size
 from miscal.report.sheet import Cell, Column, Table
 from miscal.report.texts import short
-from miscal.study import paper_numbers as paper
+from miscal.study import paper
 from miscal.study.aggregates import certificates, deferral_numbers, null_numbers, seed_numbers, threshold_numbers
 from miscal.study.answers import firsts, list_names, ranks, roughly
 from miscal.study.plan import METHODS
-from miscal.study.tables import LEARNED, MEANINGS, SOUGHT, Tables, of_method
-from miscal.study.vocabulary import EVENTS, Words
+from miscal.study.tables import EVENTS, LEARNED, MEANINGS, SOUGHT, Tables, Words, of_method
 
 Described = tuple[str, Callable[..., Cell], str]
 """A column: its heading, what writes a cell, and the columns of the frame that it is given, with blanks in between."""
@@ -128,9 +127,13 @@ def report_link(out: Path, pair: str, method: str) -> str | None:
 
 
 def pair_grids(
-    tables: Tables, method: str, planned: Mapping[str, int | None], out: Path, words: Words
+    tables: Tables, method: str, methods: Mapping[str, Mapping[str, Any]], out: Path, words: Words
 ) -> dict[str, Table | None]:
-    """List every pair with what its owner looks for first (``board``), and under every method (``pairs``)."""
+    """List every pair with what its owner looks for first (``board``), and under every method (``pairs``).
+
+    `methods` is what is found under each (:func:`miscal.study.aggregates.verdict`).
+    """
+    planned = {one: found["n_family"] for one, found in methods.items()}
     spoken = {"confidences": words["probabilities"], "confidence": words["probability"]}
     hints = {
         column: re.sub("confidences?", lambda found: spoken[found[0]], meaning)
@@ -156,20 +159,14 @@ def pair_grids(
     def worst(region: str | None, share: float | None) -> Cell:
         return Cell(region, percent(share, 0), region, key=region) if region else Cell("none")
 
-    of_model = (
-        words["model"].capitalize(),
-        lambda model, pair, method: name(model, report_link(out, pair, method)),
-        "model pair method",
-    )
+    linked = lambda model, pair, method: name(model, report_link(out, pair, method))  # noqa: E731
+    of_model = (words["model"].capitalize(), linked, "model pair method")
     of_rows: list[Described] = [
         ("Rows", whole, "n_test"), (words["rate"].capitalize(), rate, "accuracy outcome"),
         (words["probability"].capitalize(), share, "confidence"), ("smECE", score, "smece"),
     ]  # fmt: skip
-    measures = {
-        "Calibration cost": "calibration_cost",
-        "Hidden cost": "hidden_cost",
-        "Log loss after": "log_loss_corrected",
-    }
+    measures = {"Calibration cost": "calibration_cost", "Hidden cost": "hidden_cost"}
+    measures["Log loss after"] = "log_loss_corrected"
     outcomes = of_method(tables["pairs"], method, LEARNED).select("pair", "outcome")
     board = board_table(tables, method).join(outcomes, on="pair", maintain_order="left")
     adjusted = pl.concat(
@@ -246,7 +243,7 @@ def verdict_grid(methods: Mapping[str, Mapping[str, Any]], words: Words) -> Tabl
     note = (
         "Intervals that exclude 0 are not adjusted for the number of pairs. An unfinished study adjusts p-values over "
     )
-    note += "all pairs that are planned."
+    note += "over all pairs that are planned."
     return grid("Verdict", pl.DataFrame(rows), columns, note, sortable=False) if methods else None
 
 
@@ -279,10 +276,9 @@ def _share_of_slice(value: float | None, low: float | None, high: float | None, 
     return Cell("none") if value is None else share(value, low, high)
 
 
-def paper_grids(tables: Tables, method: str, n_planned: int | None, words: Words) -> list[tuple[str, Table | None]]:
+def paper_grids(tables: Tables, method: str, n_planned: int | None, words: Words) -> Iterator[tuple[str, Table | None]]:
     """Give the grids of a method on the page beside the paper, each with the name of its place there."""
     pairs = tables["pairs"]
-    found = []
     for null in sorted(set(tables["nulls"]["null"])):
         of_null = null_numbers(tables["nulls"], method, null)
         cited = paper.NULLS if null == "permuted" else paper.NULLS.clear()
@@ -291,7 +287,7 @@ def paper_grids(tables: Tables, method: str, n_planned: int | None, words: Words
             ("Kept epoch", whole, "epoch"),
             ("Kept epoch under the null", lambda mean, std: spread(mean, std, 1), "epoch_null_mean epoch_null_std"),
         ]
-        found.append(("nulls", grid("Table 2", paper.beside(of_null, pairs, cited), [
+        yield "nulls", grid("Table 2", paper.beside(of_null, pairs, cited), [
             *names(words), *_beside("Std of field", score, "delta_std"),
             *_beside("Std under the null", spread, "delta_std_null_mean delta_std_null_std"),
             *_beside("Gap", score, "gap"), *_beside("Gap under the null", spread, "gap_null_mean gap_null_std"),
@@ -300,24 +296,24 @@ def paper_grids(tables: Tables, method: str, n_planned: int | None, words: Words
             f"Under the null: mean and standard deviation over refits (here up to {of_null['n_draws'].max()}, in the "
             "paper 20). With n refits a p-value cannot be below 1 / (n + 1): 20 refits give at least 0.048, so that no "
             "adjustment over the paper's six pairs can reach 0.05. Gaps are cut off at 0.",
-        )))  # fmt: skip
+        )  # fmt: skip
     shown = {"correlation": "Correlation", "sign_agreement": "Equal signs", "gap": "Gap", "delta_std": "Std of field"}
     in_short = lambda mean, std: spread(mean, std, 2)  # noqa: E731
     of_seeds = paper.beside(seed_numbers(tables["seeds"], tables["seed_pairs"], method), pairs, paper.SEEDS)
-    found.append(("seeds", grid("Table 3", of_seeds, [
+    yield "seeds", grid("Table 3", of_seeds, [
         *names(words),
         *(one for name, title in shown.items() for one in _beside(title, in_short, f"{name}_mean {name}_std")),
         ("Seeds", whole, "n_seeds"), ("Undefined", _of, "n_undefined n_seed_pairs"),
     ],
         "Means and standard deviations over seeds, or over pairs of seeds for correlation and signs. Where a field is "
         "constant, its pairs of seeds have no correlation: they are left out of both and counted as undefined.",
-    )))  # fmt: skip
+    )  # fmt: skip
     cut = threshold_numbers(tables["thresholds"], method).with_columns(at=pl.col("epsilon").round(6))
     cut = cut.join(paper.THRESHOLDS, left_on="at", right_on="epsilon", how="left", suffix="_paper")
     quartiles = lambda *sizes: Cell(  # noqa: E731
         DASH if sizes[1] is None else " / ".join(percent(size, 0) for size in sizes), key=sizes[1]
     )
-    found.append(("thresholds", grid("Table 4", cut.sort("epsilon"), [
+    yield "thresholds", grid("Table 4", cut.sort("epsilon"), [
         ("Epsilon", number("{:g}".format), "epsilon"),
         *_beside("Median smECE gap", score, "smece_gap"), *_beside("Median Brier gap", score, "brier_gap"),
         *_beside("Share of rows: quartiles", quartiles, "share_quarter share_median share_three_quarters"),
@@ -325,12 +321,12 @@ def paper_grids(tables: Tables, method: str, n_planned: int | None, words: Words
     ],
         "Medians and quartiles are of the pairs with a gap above 0.06 at that epsilon. The paper's shares are no "
         "reference: they contradict its table 5b.",
-    )))  # fmt: skip
+    )  # fmt: skip
     # quantiles may be cut off after they are taken
     draws = {"low": pl.col("gap_low").clip(0.0), "high": pl.col("gap_high").clip(0.0)}
     of_gaps = paper.beside(of_method(pairs, method, LEARNED).with_columns(**draws), pairs, paper.GAPS)
     cited_share = lambda gap, *sizes: Cell(DASH) if gap is None else _share_of_slice(*sizes)  # noqa: E731
-    found.append(("gaps", grid("Table 5", of_gaps, [
+    yield "gaps", grid("Table 5", of_gaps, [
         *names(words), ("Gap, paper", score, "gap_paper gap_low_paper gap_high_paper"),
         ("Gap, here", score, "gap_boot_mean_clipped low high"),
         ("Share of rows in the worst slice, paper", cited_share,
@@ -341,24 +337,23 @@ def paper_grids(tables: Tables, method: str, n_planned: int | None, words: Words
         "0, as the paper's appears to be. These percentiles lie above 0 even for a calibrated model, so that they are "
         "no test; the table of pairs has the interval that is one. A pair without a gap has no slice with enough rows. "
         "\u201cnone (gap \u2264 0)\u201d: no slice is worse calibrated than the whole; the paper has a dash there.",
-    )))  # fmt: skip
-    found.append(("certificates", grid(f"Certificates, method {method}", certificates(pairs, method, n_planned), [
+    )  # fmt: skip
+    yield "certificates", grid(f"Certificates, method {method}", certificates(pairs, method, n_planned), [
         *names(words), ("Hidden, at least", score, "limit_hidden"), ("p", p, "p_hidden"),
         ("p, adjusted", p, "p_adjusted"), ("Total, at least", score, "limit_total"), *_FINDINGS,
-    ])))  # fmt: skip
+    ])  # fmt: skip
     errors, at = words["errors"].capitalize(), {"area": "area under the curve"}
-    found.append(("deferral", grid(
+    yield "deferral", grid(
         f"Deferral, method {method}", deferral_numbers(tables["deferral_gains"], method),
         [("At", lambda value: name(at.get(value, f"coverage {value}")), "at"), (f"{errors}, raw", score, "raw"),
          (f"{errors}, corrected", score, "corrected"), ("Gain", change, "gain"), ("Pairs helped", whole, "n_helped"),
          ("Pairs harmed", whole, "n_harmed"), ("Pairs", whole, "n_pairs")],
         "Means over pairs. A pair is helped or harmed where its 95 % bootstrap interval lies on one side of 0.",
         sortable=False,
-    )))  # fmt: skip
-    found.append(("purity", grid(f"Neighbours, method {method}", of_method(tables["purity"], method), [
+    )  # fmt: skip
+    yield "purity", grid(f"Neighbours, method {method}", of_method(tables["purity"], method), [
         *names(words), ("Neighbours share", name, "by"),
         ("Space", lambda space: name("raw inputs" if space == "raw" else "learned"), "space"),
         ("Share of neighbours", share, "purity"), ("By chance", spread, "null_mean null_std"), ("p", p, "p_value"),
         ("Rows", whole, "n"),
-    ])))  # fmt: skip
-    return found
+    ])  # fmt: skip

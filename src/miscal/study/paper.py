@@ -1,4 +1,4 @@
-"""Every number of the paper (arXiv 2605.13484, version 1) that a study sets beside its own, and where it stands.
+"""The numbers of the paper (arXiv 2605.13484, version 1) beside a study's own, and the plan of its 48 pairs.
 
 The paper's numbers are those of its own pairs of models and data sets, and references for whoever has these pairs.
 They are no targets for other pairs.
@@ -7,16 +7,11 @@ They are no targets for other pairs.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
-from itertools import product
 from typing import Any
 
 import polars as pl
 
 from miscal.scoring.model_source import BASE_MODELS
-from miscal.study import paper48
-from miscal.study.plan import StudyPair, StudyPlan
-from miscal.study.plan_file import read_plan
 
 SOURCE = "arXiv 2605.13484"
 
@@ -149,9 +144,13 @@ def paper_pair(dataset: str, model: str) -> PaperPair | None:
     >>> paper_pair("mmlu", "gpt-2") is None
     True
     """
-    name = _SHORT_NAMES.get(model.lower(), model.lower())
-    pair = (dataset.lower(), name)
-    return pair if pair in _PAIRS else None
+    pair = (dataset.lower(), short_name(model))
+    return pair if pair[0] in DATASETS and pair[1] in MODELS else None
+
+
+def short_name(model: str) -> str:
+    """Name a base model as the paper's tables do, in small letters; another one by its own name."""
+    return next((name for name, known in BASE_MODELS.items() if known.hub_id.lower() == model.lower()), model.lower())
 
 
 N_TOLERANCE = 0.05
@@ -173,7 +172,7 @@ def reproduced(row: Mapping[str, Any]) -> PaperPair | None:
     pair = paper_pair(row["dataset"], row["model"])
     if pair is None or row["n"] is None:
         return None
-    papers = paper48.DATASET_ROWS[pair[0]]
+    papers = DATASET_ROWS[pair[0]]
     return pair if abs(row["n"] - papers) <= N_TOLERANCE * papers else None
 
 
@@ -186,74 +185,52 @@ def beside(table: pl.DataFrame, pairs: pl.DataFrame, numbers: pl.DataFrame) -> p
     return table.join(cited, on="pair", how="left", maintain_order="left")
 
 
-LEFT_OPEN = frozenset([
-    # names, and what else is measured
-    "pair", "dataset", "model", "family", "billions", "name", "by", "outcome", "raw", "interpret",
-    "audit.pairs",
-    # the paper does not state them
-    "seed", "score.seed", "audit.seeds", "score.dtype", "score.embeddings_dtype", "score.revision",
-    "score.task_revision",
-    # they change no number but by rounding
-    "device", "score.device", "score.batch_tokens", "score.threads", "score.trust_remote_code",
-    # how the columns of a file are called and read; that there is a file is compared
-    "id", "confidence", "correct", "probability", "event", "positive", "names_only", "allow_leak",
-    "leave_out", "on_invalid", "encoding",
-])  # fmt: skip
-"""Keys of a plan in which it cannot differ from the paper; every other one is compared."""
+# --- the plan of the paper's pairs ------------------------------------------------------------------------------------
 
-_OF_ROWS = ("method", "evidence", "epsilon", "min_rows")
-"""Settings that the table ``pairs`` has as they were used, defaults filled in."""
+NAME = "paper48"
+
+DATASET_ROWS = {"mmlu": 14_042, "mmlu-pro": 12_032, "medmcqa": 187_005, "hh-rlhf": 91_038}
+"""Rows of each data set, all of them tasks of `miscal score` with the paper's prompts. MMLU and MMLU-Pro: their test
+splits. MedMCQA: the rows with a known answer. HH-RLHF: ten times the paper's 9,103 test rows, rounded, which
+harmless-base and helpful-base make."""
+
+METADATA = {"mmlu": ["subject"], "mmlu-pro": ["category"], "medmcqa": ["subject_name"], "hh-rlhf": ["subset"]}
+"""Columns by which regimes are named and diagrams are split."""
 
 
-def differing(row: Mapping[str, Any], plan: StudyPlan | None = None) -> tuple[str, ...]:
-    """Name the settings of a pair that are not those that the paper states, in words as ``"min_rows 30 (paper: 1)"``.
+OPTIONS: dict[str, Any] = {
+    "max_epochs": 100, "patience": 20, "bank_size": 20_000, "neighbours": None, "min_mass": 0.0, "stop_hopeless": False,
+}  # fmt: skip
+"""What the paper states of the options of its estimator; it states no grid of (sigma, lambda)."""
 
-    `row` is of the table ``pairs``, whose method, evidence, epsilon and min_rows are compared. With a plan all its
-    settings of the pair are; of a pair that is not the paper's, those that speak of no model, file or column.
+
+def paper48_defaults() -> dict[str, Any]:
+    """Return the settings that the paper states, as keys of a plan, and half precision for the hidden states.
 
     Examples
     --------
-    >>> row = {"pair": "p", "dataset": "mmlu", "model": "qwen3-8b", "n": 14_042, "method": "paper", "evidence": "test"}
-    >>> differing(row | {"epsilon": 0.05, "min_rows": 1}), differing(row | {"epsilon": 0.3, "min_rows": 1})
-    ((), ('epsilon 0.3 (paper: 0.05)',))
+    >>> paper48_defaults()["split"], paper48_defaults()["audit"]["draws"]
+    ('permutation', 20)
     """
-    known = reproduced(row)
-    published = _published(known or EXAMPLE)
-    pair = next((one for one in plan.pairs if one.pair == row["pair"]), None) if plan else None
-    here = ({} if pair is None else _settings(plan, pair)) | {name: row[name] for name in _OF_ROWS}
-    if known is None:
-        here = {name: value for name, value in here.items() if name.partition(".")[0] in _OF_PLANS}
-    return tuple(
-        f"{name} {_plainly(value)} (paper: {_plainly(published[name]) if name in published else 'not stated'})"
-        for name, value in here.items()
-        if name not in LEFT_OPEN and (name not in published or value != published[name])
-    )
+    stated = {"method": "paper", "evidence": "test", "split": "permutation", "epsilon": 0.05, "min_rows": 1}
+    # the pairs of tables 2 and 3, and that of figure 15
+    audited = list(map(".".join, NULLS.select("dataset", "model").rows()))
+    asked = {"audit": {"pairs": audited, "draws": 20, "seeds": 5}, "interpret": ["mmlu-pro.qwen3-8b"]}
+    # 23 GB of hidden states rather than 46
+    return {"name": NAME} | stated | asked | {"score": {"embeddings_dtype": "float16"}}
 
 
-def _settings(plan: StudyPlan, pair: StudyPair) -> dict[str, Any]:
-    """Return the settings of a pair by their keys, those of a mapping as ``score.limit``."""
-    whole = plan.model_dump(exclude={"pairs", "score"}) | pair.model_dump()
-    flat = {name: value for name, value in whole.items() if not isinstance(value, dict)}
-    for name in whole.keys() - flat.keys():
-        flat |= {f"{name}.{key}": value for key, value in whole[name].items()}
-    if pair.score is not None:
-        flat["score.model"] = _SHORT_NAMES.get(pair.score.model.lower(), pair.score.model.lower())
-        flat["score.form"] = pair.score.form or "letter"
-    return flat
+def paper48_pairs() -> list[dict[str, Any]]:
+    """Return the paper's pairs, as entries of a plan.
 
-
-@cache
-def _published(pair: PaperPair) -> dict[str, Any]:
-    plan = read_plan(paper48.NAME)
-    own = next(one for one in plan.pairs if (one.dataset, one.model) == pair)
-    stated = {f"options.{name}": value for name, value in paper48.OPTIONS.items()}
-    return {"score": None, "audit": None} | _settings(plan, own) | stated
-
-
-def _plainly(value: Any) -> str:
-    return "none" if value in (None, []) else str(value)
-
-
-_SHORT_NAMES = {model.hub_id.lower(): name for name, model in BASE_MODELS.items()}
-_PAIRS = frozenset(product(DATASETS, MODELS))
-_OF_PLANS = StudyPlan.model_fields.keys() - {"score"}
+    Examples
+    --------
+    >>> len(paper48_pairs()), paper48_pairs()[0]["pair"]
+    (48, 'mmlu.qwen3-1.7b')
+    """
+    return [
+        {"pair": f"{dataset}.{model}", "dataset": dataset, "model": model, "names_only": METADATA[dataset]}
+        | {"family": known.family, "billions": known.billions, "score": {"model": model, "task": dataset}}
+        for dataset in DATASET_ROWS
+        for model, known in BASE_MODELS.items()
+    ]

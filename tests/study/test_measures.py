@@ -10,11 +10,12 @@ import pytest
 from miscal.calibration.calibrators import CALIBRATORS
 from miscal.calibration.metrics.smooth import smece
 from miscal.estimators.paper.readout import range_aware
-from miscal.study.measures import INTERPRETING, MEASURES, pairs
+from miscal.study import measures
+from miscal.study.measures import INTERPRETING, MEASURES
 from miscal.study.pair_result import units
 from miscal.study.tables import TABLES
 
-from ..planted import planted
+from .planted import planted
 
 pytestmark = pytest.mark.whole
 
@@ -58,7 +59,7 @@ def test_every_row_has_the_columns_of_its_table_in_their_types_and_no_number_is_
 @pytest.mark.parametrize("method", METHODS)
 def test_the_field_is_described_as_by_a_plain_loop(method):
     rows = rows_of(method)
-    found = only(pairs.measure_pair(planted(method))["pairs"], geometry="learned")
+    found = only(measures.measure_pair(planted(method))["pairs"], geometry="learned")
     delta = [row["delta"] for row in rows]
     mean = sum(delta) / len(delta)
     assert found["n_test"] == len(rows)
@@ -76,7 +77,7 @@ def test_the_field_is_described_as_by_a_plain_loop(method):
 @pytest.mark.parametrize("method", METHODS)
 def test_the_worst_slice_is_the_larger_smece_of_the_two(method):
     rows = rows_of(method)
-    found = only(pairs.measure_pair(planted(method))["pairs"], geometry="learned")
+    found = only(measures.measure_pair(planted(method))["pairs"], geometry="learned")
     by_slice = {name: [row for row in rows if row["regime"] == name] for name in ("over", "under")}
     errors = {name: residual_smece(some) for name, some in by_slice.items() if len(some) >= 30}
     worst = max(errors, key=errors.get)
@@ -93,13 +94,13 @@ def test_the_worst_slice_is_the_larger_smece_of_the_two(method):
 def test_a_slice_with_too_few_rows_is_not_worst_and_its_gap_counts_as_zero():
     result = planted("paper")
     few = replace(result, pair=result.pair.model_copy(update={"min_rows": 10_000}))
-    for found in pairs.measure_pair(few)["pairs"]:
+    for found in measures.measure_pair(few)["pairs"]:
         assert found["gap_clipped"] == 0.0
         assert found["min_rows"] == 10_000
         nothing = ("worst", "gap", "gap_boot_mean", "gap_low", "gap_high", "share_worst", "share_low", "brier_gap")
         assert [found[name] for name in nothing] == [None] * len(nothing)
     one = replace(result, pair=result.pair.model_copy(update={"min_rows": 1}))
-    assert all(at["n"] >= 1 for at in pairs.measure_thresholds(one)["thresholds"] if at["worst"])
+    assert all(at["n"] >= 1 for at in measures.measure_thresholds(one)["thresholds"] if at["worst"])
 
 
 def test_diagrams_of_regimes_respect_the_fewest_rows_of_a_slice():
@@ -107,12 +108,12 @@ def test_diagrams_of_regimes_respect_the_fewest_rows_of_a_slice():
     sizes = {name: int(rows.sum()) for name, rows in result.learned.regions.items()}
     for least in (1, sizes["over"], sizes["over"] + 1):
         of = replace(result, pair=result.pair.model_copy(update={"min_rows": least}))
-        drawn = {row["value"] for row in pairs.measure_curves(of)["curves"] if row["column"] == "regime"}
+        drawn = {row["value"] for row in measures.measure_curves(of)["curves"] if row["column"] == "regime"}
         assert drawn == {name for name, size in sizes.items() if size >= least}
     few = replace(result.learned, epsilon=float(np.sort(np.abs(result.learned.delta))[-4]))
     of = replace(result, pair=result.pair.model_copy(update={"min_rows": 1}))
     of.__dict__["learned"] = few
-    kept = [row for row in pairs.measure_curves(of)["curves"] if row["value"] in ("over", "under")]
+    kept = [row for row in measures.measure_curves(of)["curves"] if row["value"] in ("over", "under")]
     assert sum(row["n"] for row in kept) == 3
 
 
@@ -123,7 +124,7 @@ def test_saved_log_loss_is_a_mean_over_rows_with_its_interval(method):
         pair = [min(max(row[name], 1e-4), 1 - 1e-4) for name in ("confidence", "corrected")]
         before, after = (-math.log(p if row["correct"] else 1 - p) for p in pair)
         saved.append(before - after)
-    found = only(pairs.measure_pair(planted(method))["pairs"], geometry="learned")
+    found = only(measures.measure_pair(planted(method))["pairs"], geometry="learned")
     mean, error = np.mean(saved), np.std(saved, ddof=1) / math.sqrt(len(saved))
     assert found["log_loss_saved"] == pytest.approx(mean)
     assert found["log_loss"] - found["log_loss_corrected"] == pytest.approx(mean)
@@ -158,7 +159,7 @@ def test_the_map_of_the_confidence_alone_is_chosen_in_training(method):
         values = {"raw": f} | fitted
         best = min(values, key=lambda name: np.mean(losses(values[name], judged)))
         expected |= dict(zip(inside, losses(values[best], inside), strict=True))
-    found = only(pairs.measure_pair(result)["pairs"], geometry="learned")
+    found = only(measures.measure_pair(result)["pairs"], geometry="learned")
     assert found["log_loss_global"] == pytest.approx(np.mean(list(expected.values())))
     assert found["log_loss_saved_local"] == pytest.approx(found["log_loss_global"] - found["log_loss_corrected"])
     assert found["log_loss_saved_local_low"] < found["log_loss_saved_local"] < found["log_loss_saved_local_high"]
@@ -167,17 +168,14 @@ def test_the_map_of_the_confidence_alone_is_chosen_in_training(method):
 def test_copies_of_rows_in_a_group_make_no_interval_shorter():
     result = planted("auto")
     copies = np.repeat(np.arange(len(result.triples)), 4)
-    alone = replace(
-        result,
-        triples=result.triples.take(copies),
-        found=replace(result.found, table=result.found.table[copies]),
-    )
+    found = replace(result.found, table=result.found.table[copies])
+    alone = replace(result, triples=result.triples.take(copies), found=found)
     named = replace(alone, triples=replace(alone.triples, group=copies))
 
     def intervals(of):
-        pair = only(pairs.measure_pair(of)["pairs"], geometry="learned")
-        gain = only(pairs.measure_deferral(of)["deferral_gains"], at="0.8")
-        curve = next(row for row in pairs.measure_curves(of)["curves"] if row["value"] == "over")
+        pair = only(measures.measure_pair(of)["pairs"], geometry="learned")
+        gain = only(measures.measure_deferral(of)["deferral_gains"], at="0.8")
+        curve = next(row for row in measures.measure_curves(of)["curves"] if row["value"] == "over")
         ends = {
             "gap": (pair["gap_low"], pair["gap"], pair["gap_high"]),
             "share": (pair["share_low"], pair["share_worst"], pair["share_high"]),
@@ -205,7 +203,7 @@ def test_rows_of_equal_inputs_count_as_one_but_not_where_inputs_take_few_values(
 @pytest.mark.parametrize("method", METHODS)
 def test_the_interval_of_the_gap_is_that_of_the_summary_and_the_learned_geometry_s_alone(method):
     result = planted(method)
-    gap, table = result.found.summary.gap, pairs.measure_pair(result)["pairs"]
+    gap, table = result.found.summary.gap, measures.measure_pair(result)["pairs"]
     found = only(table, geometry="learned")
     assert (found["gap_interval_low"], found["gap_interval_high"]) == gap.interval
     assert (found["gap_floor"], found["gap"]) == (gap.floor, pytest.approx(gap.value))
@@ -218,15 +216,15 @@ def test_the_interval_of_the_gap_is_that_of_the_summary_and_the_learned_geometry
 @pytest.mark.parametrize("method", METHODS)
 def test_what_is_certified_is_the_limit_and_not_its_estimate(method):
     result = planted(method)
-    found, proof = only(pairs.measure_pair(result)["pairs"], geometry="learned"), result.found.summary.certificate
+    found, proof = only(measures.measure_pair(result)["pairs"], geometry="learned"), result.found.summary.certificate
     for name, bound in (("limit_total", proof.lower_bound_total), ("limit_hidden", proof.lower_bound_hidden)):
         assert found[name] == bound.interval[0]
         assert 0 <= found[name] < bound.value
 
 
 def test_what_only_one_method_or_geometry_has_is_null_elsewhere():
-    learned, raw = pairs.measure_pair(planted("paper"))["pairs"]
-    (auto,) = pairs.measure_pair(planted("auto"))["pairs"]
+    learned, raw = measures.measure_pair(planted("paper"))["pairs"]
+    (auto,) = measures.measure_pair(planted("auto"))["pairs"]
     assert (learned["sigma"], learned["lambda"]) == (0.3, 0.01)
     assert learned["epoch"] in (1, 2)
     assert learned["n_train"] + learned["n_val"] + learned["n_test"] == learned["n"]
@@ -257,7 +255,7 @@ def raw_by_loop():
 def test_the_raw_geometry_smooths_the_bank_of_the_paper_over_its_inputs():
     result, delta = planted("paper"), raw_by_loop()
     assert result.raw.delta == pytest.approx(delta, abs=1e-5)
-    found = only(pairs.measure_pair(result)["pairs"], geometry="raw")
+    found = only(measures.measure_pair(result)["pairs"], geometry="raw")
     assert found["delta_std"] == pytest.approx(delta.std(), abs=1e-5)
     y, f = result.learned.correct, result.learned.confidence
     gaps = [smece(y[rows], f[rows]) - smece(y, f) for rows in (delta < -0.05, delta > 0.05)]
@@ -270,13 +268,13 @@ def test_the_raw_geometry_is_left_out_where_it_is_not_asked_for_or_has_no_test_r
     without = replace(result, pair=result.pair.model_copy(update={"raw": False}))
     for one in (without, planted("auto")):
         assert one.raw is None
-        assert {row["geometry"] for row in pairs.measure_histograms(one)["histograms"]} == {"learned"}
+        assert {row["geometry"] for row in measures.measure_histograms(one)["histograms"]} == {"learned"}
 
 
 @pytest.mark.parametrize("geometry", ["learned", "raw"])
 def test_corrections_are_scored_in_the_regions_of_the_field(geometry):
     result = planted("paper")
-    table = [row for row in pairs.measure_corrections(result)["corrections"] if row["geometry"] == geometry]
+    table = [row for row in measures.measure_corrections(result)["corrections"] if row["geometry"] == geometry]
     seen = result.geometries[geometry]
     y, f, split = result.triples.correct, result.triples.confidence, result.triples.split
     fitted = CALIBRATORS["isotonic"]().fit(y[split == "train"], f[split == "train"])
@@ -299,9 +297,9 @@ def test_corrections_are_scored_in_the_regions_of_the_field(geometry):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_thresholds_follow_a_plain_loop(method):
-    rows, table = rows_of(method), pairs.measure_thresholds(planted(method))["thresholds"]
+    rows, table = rows_of(method), measures.measure_thresholds(planted(method))["thresholds"]
     whole = {"smece": residual_smece(rows), "brier": brier_of(rows)}
-    for epsilon in pairs.EPSILONS:
+    for epsilon in measures.EPSILONS:
         by_slice = {
             "over": [row for row in rows if row["delta"] < -epsilon and row["regime"] is not None],
             "under": [row for row in rows if row["delta"] > epsilon and row["regime"] is not None],
@@ -323,7 +321,7 @@ def test_thresholds_follow_a_plain_loop(method):
 @pytest.mark.parametrize("method", METHODS)
 def test_regions_and_curves_hold_the_rows_of_each_regime_and_of_each_frequent_value(method):
     result, rows = planted(method), rows_of(method)
-    found = pairs.measure_curves(result)
+    found = measures.measure_curves(result)
     topic = result.triples.metadata["topic"][[row["row"] for row in rows]]
     expected = {("topic", name): [r for r, t in zip(rows, topic, strict=True) if t == name] for name in set(topic)}
     del expected["topic", None]
@@ -350,7 +348,7 @@ def test_the_most_frequent_values_of_a_column_alone_are_shown():
     wide = np.where(np.arange(n) < 40, "seldom", "often")
     metadata = {"many": many.astype(float), "wide": wide, "date": np.full(n, "NaT", "datetime64[D]")}
     metadata["many"][many == 4] = np.nan
-    found = pairs.measure_curves(replace(result, triples=replace(result.triples, metadata=metadata)))["regions"]
+    found = measures.measure_curves(replace(result, triples=replace(result.triples, metadata=metadata)))["regions"]
     shown = [(row["column"], row["value"], row["n"]) for row in found if row["column"] != "regime"]
     assert shown[-2:] == [("wide", "often", n - 40), ("wide", "seldom", 40)]
     assert [value for column, value, _ in shown if column == "many"] == ["0.0", "1.0", "2.0", "3.0"]
@@ -359,14 +357,14 @@ def test_the_most_frequent_values_of_a_column_alone_are_shown():
 @pytest.mark.parametrize("method", METHODS)
 def test_histograms_count_every_row_once_where_its_field_lies(method):
     result = planted(method)
-    table = pairs.measure_histograms(result)["histograms"]
+    table = measures.measure_histograms(result)["histograms"]
     for geometry, seen in result.geometries.items():
         bins = [row for row in table if row["geometry"] == geometry]
         assert sum(row["n"] for row in bins) == len(seen.delta)
         assert (bins[0]["left"], bins[-1]["right"]) == (-1.0, 1.0)
         assert [row["right"] for row in bins[:-1]] == [row["left"] for row in bins[1:]]
         # no bin lies on both sides of the band that counts as well calibrated, at any of the epsilons
-        for epsilon in (*pairs.EPSILONS, 0.05):
+        for epsilon in (*measures.EPSILONS, 0.05):
             assert {-epsilon, epsilon} <= {row["left"] for row in bins}
         for row in bins[:-1]:
             assert row["n"] == sum(row["left"] <= d < row["right"] for d in seen.delta)
@@ -374,7 +372,7 @@ def test_histograms_count_every_row_once_where_its_field_lies(method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_deferral_keeps_the_most_confident_rows(method):
-    rows, found = rows_of(method), pairs.measure_deferral(planted(method))
+    rows, found = rows_of(method), measures.measure_deferral(planted(method))
     wrong = 1 - sum(row["correct"] for row in rows) / len(rows)
     for score, column in (("raw", "confidence"), ("corrected", "corrected")):
         curve = [row for row in found["deferral"] if row["score"] == score]
@@ -402,16 +400,13 @@ def test_deferral_of_an_event_keeps_the_surest_predictions_of_either_side():
     result = planted("auto")
     # a forecast that is sure of what does not happen: rows of low confidence are the right ones
     at = np.arange(len(result.triples))
-    low = result.found.table.with_columns(
-        confidence=np.where(at % 2 == 0, 0.05, 0.6),
-        correct=(at % 2 == 0) * 0,
-        corrected=np.where(at % 2 == 0, 0.1, 0.4),
-    )
+    before, after = (np.where(at % 2 == 0, *sides) for sides in ((0.05, 0.6), (0.1, 0.4)))
+    low = result.found.table.with_columns(confidence=before, correct=at * 0, corrected=after)
     as_kind = lambda kind: replace(  # noqa: E731
         result.found, table=low, summary=result.found.summary.model_copy(update={"kind": kind})
     )
     event = replace(result, found=as_kind("event"))
-    found = pairs.measure_deferral(event)
+    found = measures.measure_deferral(event)
     risk = {row["score"]: row["risk"] for row in found["deferral"] if row["coverage"] == 1.0}
     # nothing happens: a confidence of 0.6 is wrong, and its correction to 0.4 is right
     assert risk == {"raw": 0.5, "corrected": 0.0}
@@ -420,14 +415,14 @@ def test_deferral_of_an_event_keeps_the_surest_predictions_of_either_side():
     assert only(found["deferral_gains"], at="0.9")["gain_low"] > 0.3
     assert_gains_are_differences(found)
     answers = replace(event, found=as_kind("answer"))
-    assert only(pairs.measure_deferral(answers)["deferral"], score="raw", coverage=1.0)["risk"] == 1.0
+    assert only(measures.measure_deferral(answers)["deferral"], score="raw", coverage=1.0)["risk"] == 1.0
 
 
 def test_rows_of_a_group_count_as_one_in_the_interval_of_what_is_saved():
     result = planted("paper")
     group = np.arange(len(result.triples)) // 3
     grouped = replace(result, triples=replace(result.triples, group=group))
-    found = only(pairs.measure_pair(grouped)["pairs"], geometry="learned")
+    found = only(measures.measure_pair(grouped)["pairs"], geometry="learned")
     rows, sums = rows_of("paper"), {}
     for row in rows:
         before, after = (-math.log(p if row["correct"] else 1 - p) for p in (row["confidence"], row["corrected"]))
@@ -437,13 +432,13 @@ def test_rows_of_a_group_count_as_one_in_the_interval_of_what_is_saved():
     error = math.sqrt(sum(sum(some) ** 2 for some in sums.values()) * units / (units - 1)) / len(rows)
     half = (found["log_loss_saved_high"] - found["log_loss_saved_low"]) / 2
     assert half == pytest.approx(1.99 * error, rel=0.01)
-    alone = only(pairs.measure_pair(result)["pairs"], geometry="learned")
+    alone = only(measures.measure_pair(result)["pairs"], geometry="learned")
     assert alone["log_loss_saved"] == found["log_loss_saved"]
     assert alone["log_loss_saved_low"] != found["log_loss_saved_low"]
 
 
 def test_global_corrections_of_all_rows_do_not_depend_on_the_geometry():
-    table = pairs.measure_corrections(planted("paper"))["corrections"]
+    table = measures.measure_corrections(planted("paper"))["corrections"]
     for name in ("raw", "isotonic", "temperature", "platt"):
         learned, raw = (only(table, geometry=g, calibrator=name, region="all") for g in ("learned", "raw"))
         assert [learned[score] for score in ("smece", "brier", "log_loss")] == pytest.approx(
@@ -451,19 +446,9 @@ def test_global_corrections_of_all_rows_do_not_depend_on_the_geometry():
         )
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_no_slice_has_a_larger_gap_by_a_score_than_the_one_that_it_chose(method):
-    table = pairs.measure_thresholds(planted(method))["thresholds"]
-    for row in table:
-        if row["by"] == "smece" and row["worst"]:
-            other = only(table, geometry=row["geometry"], epsilon=row["epsilon"], by="brier")
-            assert row["smece_gap"] >= other["smece_gap"]
-            assert row["brier_gap"] <= other["brier_gap"]
-
-
 def test_the_curve_of_all_rows_is_the_one_of_the_summary():
     result = planted("paper")
-    bins = [row for row in pairs.measure_curves(result)["curves"] if row["value"] == "all"]
+    bins = [row for row in measures.measure_curves(result)["curves"] if row["value"] == "all"]
     summary = result.found.summary.curves.all.raw
     assert tuple(row["accuracy"] for row in bins) == summary.accuracy
     assert tuple(row["high"] for row in bins) == summary.high
