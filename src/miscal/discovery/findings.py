@@ -104,7 +104,7 @@ def named_findings(y_true: Any, y_prob: Any, by: Any, *, sample_weight: Any = No
     frame = opened.load(opened.columns)
     n = check_lengths(y_true=y_true, y_prob=y_prob, by=frame, sample_weight=sample_weight)
     weight = None if sample_weight is None else check_weight(sample_weight, n)
-    held = TableRows(frame, np.arange(n), None, (), n)
+    held = TableRows(frame, np.arange(n), None, n)
     triples = Triples(
         np.arange(n, dtype=np.float64)[:, None],
         check_confidence(y_prob, name="y_prob"),

@@ -10,7 +10,7 @@ from miscal.base.errors import InputError, MissingColumn
 from miscal.data.readers.names import COLUMN_SYNONYMS
 from miscal.data.readers.outcomes import outcomes
 from miscal.data.readers.read import read_triples, reread
-from miscal.data.readers.roles import Asked
+from miscal.data.readers.roles import pair_asked
 
 N = 200
 RNG = np.random.default_rng(0)
@@ -59,7 +59,7 @@ def test_options_of_answers_and_events_do_not_mix():
     with pytest.raises(InputError, match=r"probability and event must be two columns; both are 'p'"):
         read_triples(data, probability="p", event="p", features="x")
     with pytest.raises(InputError, match=r"rows of an event, .* named by probability and event; got conf"):
-        Asked.of(kind="event", confidence="p")
+        pair_asked(kind="event", confidence="p")
 
 
 @given(st.lists(st.booleans(), min_size=1), st.sampled_from([("0", "1"), ("False", "TRUE"), ("no", "Yes")]))

@@ -20,7 +20,6 @@ from miscal.data.readers.leaks import LeakSearch
 from miscal.data.readers.roles import Grouping
 from miscal.data.readers.rows import TableRows
 from miscal.data.readers.source import Source
-from miscal.data.triples import Triples
 
 MOST_ROWS = 5_000_000
 """Above so many rows no column is looked at: it would take memory for each."""
@@ -282,24 +281,25 @@ def _kind(series: pl.Series, name: str) -> Kind:
 def candidates_of(
     table: Source,
     rows: TableRows,
-    triples: Triples,
+    confidence: NDArray[np.float64],
+    correct: NDArray[np.float64],
     passed_over: Collection[str | None],
     known_later: Collection[str],
     seed: int,
 ) -> dict[Candidate, NDArray[np.int64]]:
     """Look for columns that rows may be counted by, those of a table included that play no part.
 
-    `rows`: of the table, as the triples are; `passed_over`: columns that are not looked at; `known_later`: those that
+    `rows`: of the table; `passed_over`: columns that are not looked at; `known_later`: those that
     may be known only after the outcome, as an identity never is; `seed`: of the rows that are asked whether one is.
     """
-    if len(triples) > MOST_ROWS:
+    if len(correct) > MOST_ROWS:
         return {}
     others = _other_columns(table, rows.frame, rows.row)
     frame = pl.concat([rows.frame, others], how="horizontal")
     # coordinates of an embedding identify nothing one by one
     passed_over = {*passed_over, *embedding_columns(frame, frame.columns)}
     found = candidate_groups(frame, [name for name in frame.columns if name not in passed_over])
-    residual = triples.correct - triples.confidence
+    residual = correct - confidence
     residual -= residual.mean()
     found = {
         one: unit
@@ -311,7 +311,7 @@ def candidates_of(
     asked = [name for name in dict.fromkeys(unsure) if name in others.columns]
     later = {
         *known_later,
-        *(LeakSearch(others, asked, triples.correct, triples.confidence, seed).alone(asked) if asked else ()),
+        *(LeakSearch(others, asked, correct, confidence, seed).alone(asked) if asked else ()),
     }
     return {one: unit for one, unit in found.items() if one.column not in later.intersection(unsure)}
 

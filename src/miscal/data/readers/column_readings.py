@@ -22,9 +22,10 @@ from miscal.data.encoders.kinds import CategoryColumn, DateColumn, NumberColumn,
 from miscal.data.encoders.texts import text_encoder
 from miscal.data.readers.candidate_groups import FEW_UNITS, candidate_groups, names_identity
 from miscal.data.readers.leaks import LEAST_CHANCE, Leak, LeakSearch, blank_leaks
+from miscal.data.readers.names import RIGHT
 from miscal.data.readers.opening import Frame, is_table
 from miscal.data.readers.roles import Roles
-from miscal.data.readers.rows import TableRows, XSource
+from miscal.data.readers.rows import TableRows
 from miscal.data.triples import InputLayout
 
 FEATURES, METADATA, NAMES_ONLY = "features", "metadata", "names only"
@@ -210,32 +211,32 @@ ROWS_OF_A_LEVEL = 10
 
 
 def with_readings(
-    frame: pl.DataFrame, inputs: XSource, roles: Roles, text: str | None, allowed: Sequence[str]
-) -> tuple[XSource, tuple[ColumnReading, ...], Roles]:
+    frame: pl.DataFrame, roles: Roles, text: str | None, allowed: Sequence[str]
+) -> tuple[Roles, tuple[ColumnReading, ...]]:
     """Say what every column is read as, and what x is made of: the columns that say of what kind a row is."""
-    names = dict.fromkeys((*inputs.features, *roles.naming))
-    readings = read_columns(frame, list(names), chosen={*inputs.chosen, *(roles.names_only if roles.named else ())})
+    names = dict.fromkeys((*roles.features, *roles.naming))
+    readings = read_columns(frame, list(names), chosen={*roles.chosen, *(roles.names_only if roles.named else ())})
     if not roles.named:
         lists = [name for name in roles.naming if column_of(frame, name).dtype.is_nested()]
         readings = tuple(replace(one, left_out=LIST) if one.name in lists else one for one in readings)
-        roles = roles.drop_naming([one.name for one in readings if one.left_out is not None])
-    asked = {*inputs.chosen, *(roles.naming if roles.named else ()), *allowed}
+        roles = roles.without([one.name for one in readings if one.left_out is not None])
+    asked = {*roles.chosen, *(roles.naming if roles.named else ()), *allowed}
     keys = {one.name for one in readings if one.name not in asked and _is_key(one, frame, roles)}
     readings = tuple(replace(one, left_out=KEY) if one.name in keys else one for one in readings)
-    roles = roles.drop_naming(keys)
+    roles = roles.without(keys)
     readings = tuple(replace(one, role=_role_in(one, roles)) for one in readings)
-    named = [one for one in readings if one.name in inputs.features]
-    features = used(named, needed=inputs.kind == "features" and text is None)
+    named = [one for one in readings if one.name in roles.features]
+    features = used(named, needed=roles.x == "features" and text is None)
     # texts that a person names are seen, too, unless an embedding is there
-    of_text = text is not None and inputs.kind == "features" and not embedding_columns(frame, features)
-    return replace(inputs, features=features, kind="text" if of_text else inputs.kind), readings, roles
+    of_text = text is not None and roles.x == "features" and not embedding_columns(frame, features)
+    return replace(roles, features=features, x="text" if of_text else roles.x), readings
 
 
 def _is_key(reading: ColumnReading, frame: pl.DataFrame, roles: Roles) -> bool:
     """Whether a column that could be an input holds the right answers, or one value for each of them."""
-    if reading.left_out is not None or reading.name in roles.answers.keys:
+    if reading.left_out is not None or reading.name in roles.keys:
         return reading.left_out is None
-    for key in (column_of(frame, name) for name in roles.answers.keys if name in frame.columns):
+    for key in (column_of(frame, name) for name in roles.keys if name in frame.columns):
         if 1 < reading.levels == key.drop_nulls().n_unique() <= len(frame) / ROWS_OF_A_LEVEL:
             pairs = pl.DataFrame({"key": key, "other": column_of(frame, reading.name)}).drop_nulls()
             if len(pairs) and pairs.n_unique() == reading.levels:
@@ -256,21 +257,20 @@ def without_leaks(
     f: np.ndarray,
     y: np.ndarray,
     readings: Sequence[ColumnReading],
-    inputs: XSource,
     roles: Roles,
     allowed: Sequence[str],
     seed: int,
-) -> tuple[tuple[ColumnReading, ...], XSource, Roles, tuple[str, ...]]:
+) -> tuple[tuple[ColumnReading, ...], Roles, tuple[str, ...]]:
     """Leave columns out that tell the outcome as only what comes after it; evaluation rows by a split have no say.
 
     An identity tells by its blanks alone; where all rows of each unit have the same outcome, it is no input either.
-    Returns readings, inputs, roles and notes.
+    Returns readings, roles and notes.
     """
     teaching = np.full(len(y), True)
     if roles.split is not None:
         teaching = column_of(rows.frame, roles.split).cast(str).ne_missing("test").to_numpy()
     frame, known = rows.frame.filter(teaching), (y[teaching], f[teaching])
-    part = {*inputs.features, *roles.naming}
+    part = {*roles.features, *roles.naming}
     asked = {one.name: one for one in readings if one.name in part.difference(allowed)}
     dates = [one.name for one in readings if one.read_as == DateColumn.type]
     units = _identities(frame, roles, dates)
@@ -294,8 +294,8 @@ def without_leaks(
     together = search.together([name for name in single if name not in found])
     gone = {*found, *(name for name in same if name in asked)}
     marked = tuple(_marked(one, found.get(one.name)) if one.name in gone else one for one in readings)
-    features = tuple(name for name in inputs.features if name not in gone)
-    if inputs.kind == "features" and not features:
+    features = tuple(name for name in roles.features if name not in gone)
+    if roles.x == "features" and not features:
         used(marked)
     notes = []
     if unused := [repr(name) for name in same if name not in allowed]:
@@ -304,7 +304,7 @@ def without_leaks(
         them = ", ".join(map(repr, together))
         told = "several columns together tell nearly all of the outcome"
         notes.append(f"{told}, among them {them}: is one of them known only later?")
-    return marked, replace(inputs, features=features), roles.drop_naming(gone), tuple(notes)
+    return marked, replace(roles.without(gone), features=features), tuple(notes)
 
 
 def _identities(frame: pl.DataFrame, roles: Roles, dates: Collection[str]) -> dict[str, np.ndarray]:
@@ -343,7 +343,7 @@ def _one_outcome(unit: np.ndarray, y: np.ndarray) -> bool:
 def _key(pair: tuple[str, str], roles: Roles, allowed: Sequence[str]) -> str | None:
     """Return which of two columns holds the right answer: the one called so, else the second that is not allowed."""
     asked = [name for name in pair if name not in allowed]
-    return roles.answers.right if roles.answers.right in asked else next(reversed(asked), None)
+    return roles.answers[RIGHT] if roles.answers.get(RIGHT) in asked else next(reversed(asked), None)
 
 
 def _marked(one: ColumnReading, leak: Leak | None) -> ColumnReading:

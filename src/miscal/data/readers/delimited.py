@@ -17,7 +17,7 @@ import polars as pl
 
 from miscal.base.arrays import column_of, value_list
 from miscal.base.errors import CorruptFile, InputError
-from miscal.data.readers.source import Piece, Source, TextFile, cut_evenly, damage, nan_as_null
+from miscal.data.readers.source import Piece, Source, TextFile, cut_evenly, damage
 
 _NEWLINE, _RETURN, _QUOTE = 10, 13, 34
 _SHOWN = 30
@@ -222,18 +222,16 @@ class Delimited(Source):
         places = zip(found, bounds, [*bounds[1 : len(found)], self.text.size], strict=False)
         return [replace(piece, begin=begin, end=end) for piece, begin, end in places]
 
-    def load(
-        self, names: Sequence[str], piece: Piece | None = None, *, typed: bool = False, kept: bool = False
-    ) -> pl.DataFrame:
+    def read(self, names: Sequence[str], piece: Piece | None, *, typed: bool, kept: bool) -> pl.DataFrame:
         """Read some columns; of a piece as text, or with the types that whole files have."""
         if piece is None:
             self.text.refuse_too_large()
-            frame = self._read(self._all, names, None)
-            return nan_as_null(pl.DataFrame({name: _as_booleans(column_of(frame, name)) for name in names}))
+            frame = self._parsed(self._all, names, None)
+            return pl.DataFrame({name: _as_booleans(column_of(frame, name)) for name in names})
         types = self._types_of(names) if typed else dict.fromkeys(names, pl.String())
         # true and false are words in any case, which the parser may not know
         read_as = {name: pl.String() if kind == pl.Boolean else kind for name, kind in types.items()}
-        frame = self._read(piece, names, read_as)
+        frame = self._parsed(piece, names, read_as)
         made = {name: column_of(frame, name) for name in names}
         return pl.DataFrame(made | {n: _truth_values(made[n]) for n in names if types[n] == pl.Boolean})
 
@@ -248,7 +246,7 @@ class Delimited(Source):
             left = [name for name in names if name not in self._types]
             seen: dict[str, set[pl.DataType]] = {name: set() for name in left}
             for piece in self.pieces(_TYPED_ROWS) if left else ():
-                frame = self._read(piece, left, None)
+                frame = self._parsed(piece, left, None)
                 for name in left:
                     values = column_of(frame, name)
                     if values.null_count() < len(values):
@@ -258,7 +256,7 @@ class Delimited(Source):
                 self._types[name] = kinds.pop() if len(kinds) == 1 else shared
             return {name: self._types[name] for name in names}
 
-    def _read(self, piece: Piece, names: Sequence[str], types: Mapping[str, Any] | None) -> pl.DataFrame:
+    def _parsed(self, piece: Piece, names: Sequence[str], types: Mapping[str, Any] | None) -> pl.DataFrame:
         """Parse the records of a piece; by default types are taken from all its values."""
         place, content = self._place, self.text.text(piece.begin, piece.end).encode("utf-8", "replace")
         with damage(self.path, "CSV"):

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from miscal.base.errors import CorruptFile, InputError, argument
-from miscal.data.readers.source import Piece, Source, TextFile, nan_as_null, whole_numbers
+from miscal.data.readers.source import Piece, Source, TextFile, whole_numbers
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _FIRST_LINES = 10_000
@@ -65,9 +65,7 @@ class JsonLines(Source):
             found.append(Piece(len(found), n - n % rows, n % rows, begin, place))
         return found
 
-    def load(
-        self, names: Sequence[str], piece: Piece | None = None, *, typed: bool = False, kept: bool = False
-    ) -> pl.DataFrame:
+    def read(self, names: Sequence[str], piece: Piece | None, *, typed: bool, kept: bool) -> pl.DataFrame:
         """Put records into columns; a key that one lacks is a missing value."""
         lines, records = self._records(piece or self.pieces(1 << 62)[0])
         columns = {}
@@ -79,8 +77,7 @@ class JsonLines(Source):
                     f"{self.path}: {name!r} holds values that no column keeps as they are, such as numbers among texts "
                     f"in a list: leave it out ({argument('keep')} names the others), or write them as text"
                 )
-        frame = pl.DataFrame(columns)
-        return frame if piece else nan_as_null(frame)
+        return pl.DataFrame(columns)
 
     def _records(self, piece: Piece) -> Records:
         """Parse the lines of a piece; those of a whole file are kept."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Container, Iterable, Sequence
 
 import numpy as np
 import polars as pl
@@ -88,6 +87,54 @@ def guess(role: str, columns: Sequence[str], *, taken: Sequence[str | None] = ()
     )
 
 
+GIVEN, RIGHT = "model's answer", "right answer"
+"""What the two are called; an answer of which no name tells whose it is, is called by its column."""
+
+_GIVEN = (
+    *("predicted", "predicted_answer", "model_answer", "given_answer", "chosen_answer", "prediction", "response"),
+    *("completion", "predicted_label", "predicted_class", "pred_label", "pred_class"),
+)
+_RIGHT = (
+    *("answer_index", "right_answer", "correct_answer", "gold", "gold_answer", "target", "ground_truth", "answer_key"),
+    *("reference", "reference_answer", "expected_answer", "true_answer", "true_label", "true_class"),
+)
+_EITHER = ("answer",)
+_CHOICES = ("choices", "options")
+
+
+def answer_columns(
+    columns: Sequence[str], taken: Iterable[str | None] = ()
+) -> tuple[dict[str, str], str | None, tuple[str, ...]]:
+    """Find the columns of answers by their names, in any case.
+
+    `columns`: of a table; `taken`: columns that play another part: confidence, outcome, weight and the like. Returns
+    the columns by what they are called; that of lists of texts, into which answers may be numbers from 0 or letters
+    from A; and all columns of right answers beside the model's.
+
+    Examples
+    --------
+    >>> answer_columns(["id", "Predicted", "answer", "choices"])
+    ({"model's answer": 'Predicted', 'right answer': 'answer'}, 'choices', ('answer',))
+    >>> answer_columns(["answer"])
+    ({'answer': 'answer'}, None, ())
+    """
+    free = {name.lower(): name for name in columns if name not in set(taken)}
+    given, right, either, choices = (
+        next((free[name] for name in names if name in free), None) for names in (_GIVEN, _RIGHT, _EITHER, _CHOICES)
+    )
+    # beside the model's answer, a column called answer is the key, and beside a key, it is what the model said
+    if either is not None and given is not None and right is None:
+        right, either = either, None
+    elif either is not None and right is not None and given is None:
+        given, either = either, None
+    elif given is not None and right is not None:
+        either = None
+    named = [free[name] for name in (*_RIGHT, *_EITHER) if name in free and free[name] not in (given, either)]
+    answers = {GIVEN: given, RIGHT: right, either or "": either}
+    keys = () if given is None or right is None else tuple(named)
+    return {what: name for what, name in answers.items() if name is not None}, choices, keys
+
+
 # a row index that pandas has written is no property of the input: of to_csv, and of to_parquet
 _INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
 
@@ -116,22 +163,6 @@ def match(
     outcome, *_ = *(column for column, role in reserved.items() if role == "correct"), None
     refuse_told(what, chosen, outcome, [column for column, role in reserved.items() if role == "confidence"])
     return tuple(chosen)
-
-
-def left_out_of(
-    patterns: str | Sequence[str], columns: Sequence[str], single: Mapping[str, Any], several: Mapping[str, Any]
-) -> tuple[str, ...]:
-    """Resolve the columns that play no part."""
-    found = match(patterns, columns, {}, what="leave_out") if patterns else ()
-    named = {what: (one,) for what, one in single.items()}
-    named |= {what: split_names(names or ()) for what, names in several.items()}
-    for what, names in named.items():
-        for name in names:
-            if name in found:
-                raise InputError(
-                    f"leave_out: {name!r} is named by {argument(what)}, too: take it out of one of the two"
-                )
-    return found
 
 
 def refuse_told(role: str, names: Iterable[str | None], outcome: str | None, stated: Collection[str] = ()) -> None:

@@ -64,8 +64,6 @@ class Source:
         What it consists of.
     embeddings : Path or None
         A file of embeddings that belongs to it.
-    notes : tuple of str
-        What whoever reads the results must know.
     typed : bool
         Whether its columns have types of their own; csv has none, and its pieces are text.
     """
@@ -74,7 +72,6 @@ class Source:
     columns: tuple[str, ...] = ()
     files: tuple[Path, ...] = ()
     embeddings: Path | None = None
-    notes: tuple[str, ...] = ()
     typed = True
 
     @classmethod
@@ -82,7 +79,7 @@ class Source:
         """Tell whether the reader opens `source`."""
         raise NotImplementedError
 
-    def __init__(self, source: Any, encoding: str, *, whole: bool) -> None:
+    def __init__(self, source: Any, encoding: str = "utf-8", *, whole: bool = True) -> None:
         raise NotImplementedError
 
     def offering(self, columns: Sequence[str]) -> Self:
@@ -98,11 +95,16 @@ class Source:
     def load(
         self, names: Sequence[str], piece: Piece | None = None, *, typed: bool = False, kept: bool = False
     ) -> pl.DataFrame:
-        """Read some columns, in order: of all rows, by default, with NaN as missing, or those of a piece.
+        """Read some columns, in order, with NaN as missing: of all rows, by default, or those of a piece.
 
         `typed`: of the types that all their values have, where a piece has none itself; `kept`: to be written as they
-        are, so that values which no column holds unchanged are refused.
+        are, NaN too, so that values which no column holds unchanged are refused.
         """
+        frame = self.read(names, piece, typed=typed, kept=kept)
+        return frame if kept else nan_as_null(frame)
+
+    def read(self, names: Sequence[str], piece: Piece | None, *, typed: bool, kept: bool) -> pl.DataFrame:
+        """Read as :meth:`load`, NaN as it is."""
         raise NotImplementedError
 
 
