@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -209,13 +210,11 @@ def _followed(
     `named`: columns that are believed by their names.
     """
     whole = [name for name in names if frame[name].dtype.is_integer() or frame[name].dtype == pl.String]
-    for time in whole:
-        if not TIMES.fullmatch(time) or frame[time].null_count():
-            continue
+    whole = [name for name in whole if not frame[name].null_count()]
+    times = [name for name in whole if TIMES.fullmatch(name)]
+    for time in times:
         when, at = _numbered(frame[time])
-        for name in whole:
-            if name in (time, *named) or TIMES.fullmatch(name) or frame[name].null_count():
-                continue
+        for name in (name for name in whole if name not in (*times, *named)):
             unit, size = _numbered(frame[name])
             # pairs of rows that would be of one time if times were dealt out by chance
             by_chance = float(size @ (size - 1)) / 2 * float(at @ at) / len(unit) ** 2
@@ -230,9 +229,9 @@ def _followed(
 def _of_column(series: pl.Series, name: str) -> Iterator[tuple[Candidate, NDArray[np.int64]]]:
     series = series.fill_nan(None) if series.dtype.is_float() else series
     n = len(series)
-    if series.dtype.is_nested() or series.dtype == pl.Boolean or not n - series.null_count() > 0:
+    if series.dtype.is_nested() or series.dtype in (pl.Boolean, pl.Object):
         return
-    if series.null_count() > BLANK_SHARE * n or series.dtype == pl.Object:
+    if not n or series.null_count() > BLANK_SHARE * n:
         return
     if read_dates(series) is not None:
         for period in PERIODS_COUNTED:
@@ -294,7 +293,11 @@ def candidates_of(
     """
     if len(correct) > MOST_ROWS:
         return {}
-    others = _other_columns(table, rows.frame, rows.row)
+    names = [name for name in table.columns if name not in rows.frame.columns]
+    others = rows.frame.select()
+    # columns that nobody asked for must not stop a run
+    with suppress(MiscalError, pl.exceptions.PolarsError, ValueError, TypeError):
+        others = table.load(names)[rows.row] if 0 < len(names) <= MOST_COLUMNS else others
     frame = pl.concat([rows.frame, others], how="horizontal")
     # coordinates of an embedding identify nothing one by one
     passed_over = {*passed_over, *embedding_columns(frame, frame.columns)}
@@ -309,10 +312,7 @@ def candidates_of(
     # columns that play no part have not been asked whether they are known only after the outcome
     unsure = [one.column for one in found if one.kind not in ("named", "identifier")]
     asked = [name for name in dict.fromkeys(unsure) if name in others.columns]
-    later = {
-        *known_later,
-        *(LeakSearch(others, asked, correct, confidence, seed).alone(asked) if asked else ()),
-    }
+    later = {*known_later, *(LeakSearch(others, asked, correct, confidence, seed).alone(asked) if asked else ())}
     return {one: unit for one, unit in found.items() if one.column not in later.intersection(unsure)}
 
 
@@ -321,18 +321,6 @@ def _measures(number: NDArray[np.int64], residual: NDArray[np.float64]) -> bool:
     sums, n = np.bincount(number, residual), np.bincount(number)
     within = (sums @ sums - residual @ residual) / (n @ n - len(number))
     return bool(sums[:-1] @ sums[1:] / (n[:-1] @ n[1:]) > ALIKE * within > 0)
-
-
-def _other_columns(table: Source, frame: pl.DataFrame, row: NDArray[np.int64]) -> pl.DataFrame:
-    """Read the columns of a table that play no part, for the rows `row`; none where they cannot be read."""
-    others = [name for name in table.columns if name not in frame.columns]
-    if not others or len(others) > MOST_COLUMNS:
-        return frame.select()
-    try:
-        return table.load(others)[row]
-    # columns that nobody asked for must not stop a run
-    except (MiscalError, pl.exceptions.PolarsError, ValueError, TypeError):
-        return frame.select()
 
 
 def _numbered(series: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -126,7 +125,9 @@ def read_columns(
         if name in coordinates and reading.read_as == NumberColumn.type:
             reading = replace(reading, read_as=COORDINATE)
         if reading.left_out is None and series.dtype not in (pl.List, pl.Array):
-            alike = kept.setdefault(_content_key(series), [])
+            # type and a sum of hashes: alike of equal columns, so that each is compared with few others
+            values = series.cast(pl.String) if series.dtype in (pl.Categorical, pl.Enum) else series
+            alike = kept.setdefault((series.dtype, int(values.hash().to_numpy().sum(dtype=np.uint64))), [])
             same = (before for before in alike if name not in chosen and column_of(frame, before).equals(series))
             if (before := next(same, None)) is not None:
                 reading = replace(reading, left_out=f"it is the same as {before!r}")
@@ -144,11 +145,10 @@ def used(readings: Sequence[ColumnReading], *, needed: bool = True) -> tuple[str
     kept = tuple(one.name for one in readings if one.left_out is None)
     if needed and readings and not kept:
         reasons = "; ".join(f"{one.name!r}: {one.left_out}" for one in readings[:5])
+        takes = {"features": "COL,COL", "embeddings": "FILE.npy", "text": "COL"}
         raise InputError(
             f"no inputs are left: none of the {len(readings)} other columns says of what kind a row is ({reasons}). "
-            f"Name feature columns ({argument('features', takes='COL,COL')}), embeddings "
-            f"({argument('embeddings', takes='FILE.npy')}) or a column of text "
-            f"({argument('text', takes='COL')})"
+            f"Name some: {', '.join(argument(name, takes=what) for name, what in takes.items())}"
         )
     return kept
 
@@ -175,10 +175,9 @@ def _reading(series: pl.Series, name: str, *, chosen: bool) -> ColumnReading:
     missing = blank_rows(series)
     known = series.filter(pl.Series(~missing)) if missing.any() else series
     distinct = 0 if series.dtype.is_nested() or series.dtype == pl.Object else known.n_unique()
-    blanks = len(series) - len(known)
     read_as = "other" if kind is None else "boolean" if series.dtype == pl.Boolean else kind.type
     why = None if chosen else _left_out(series, known, name, read_as, distinct)
-    return ColumnReading(name, read_as, distinct, blanks, why)
+    return ColumnReading(name, read_as, distinct, len(series) - len(known), why)
 
 
 def _left_out(series: pl.Series, known: pl.Series, name: str, read_as: str, distinct: int) -> str | None:
@@ -198,12 +197,6 @@ def _left_out(series: pl.Series, known: pl.Series, name: str, read_as: str, dist
             return f"it holds texts that hardly repeat: --text {name} makes inputs of them"
         return "its values hardly repeat: they name the rows"
     return None
-
-
-def _content_key(series: pl.Series) -> tuple[pl.DataType, int]:
-    """Type and a sum of hashes: alike of equal columns, so that each is compared with few others."""
-    values = series.cast(pl.String) if series.dtype in (pl.Categorical, pl.Enum) else series
-    return series.dtype, int(values.hash().to_numpy().sum(dtype=np.uint64))
 
 
 ROWS_OF_A_LEVEL = 10
@@ -276,7 +269,11 @@ def without_leaks(
     units = _identities(frame, roles, dates)
     same = [name for name, unit in units.items() if _one_outcome(unit, known[0])]
     units = {name: unit for name, unit in units.items() if unit.max() >= FEW_UNITS}
-    found = blank_leaks(frame, [*asked], *known, units=partial(_countable, units.values(), frame, dates))
+
+    def countable() -> list[np.ndarray]:
+        return [*units.values(), *(unit for one, unit in candidate_groups(frame, dates).items() if one.period == "day")]
+
+    found = blank_leaks(frame, [*asked], *known, units=countable)
     predicted = () if roles.classes is None else (roles.classes.predicted,)
     named = [*(one.name for one in readings if one.name in part), *predicted]
     # folds that keep the fewest units whole keep those within them whole, too
@@ -316,21 +313,12 @@ def _identities(frame: pl.DataFrame, roles: Roles, dates: Collection[str]) -> di
     found = {name: dense_rank(frame[name].cast(pl.String)).fill_null(0).to_numpy() - 1 for name in named}
     # numbers that repeat mostly measure something, unless their name says whose they are
     texts = [name for name in names if name not in named and not frame[name].dtype.is_numeric()]
-    found |= {
-        one.column: unit
-        for one, unit in candidate_groups(frame, texts).items()
-        if one.kind not in ("repeats", "period")
-    }
+    looked = candidate_groups(frame, texts).items()
+    found |= {one.column: unit for one, unit in looked if one.kind not in ("repeats", "period")}
     if roles.grouping is not None:
         groups = [str(value) for value in roles.grouping.values(frame)]
         found[roles.grouping.name] = np.unique(groups, return_inverse=True)[1]
     return found
-
-
-def _countable(units: Iterable[np.ndarray], frame: pl.DataFrame, dates: Sequence[str]) -> Iterator[np.ndarray]:
-    """Yield what rows may be counted by: units, and the days of dates."""
-    yield from units
-    yield from (unit for one, unit in candidate_groups(frame, dates).items() if one.period == "day")
 
 
 def _one_outcome(unit: np.ndarray, y: np.ndarray) -> bool:
@@ -467,7 +455,12 @@ def _texts(X: Any) -> tuple[str, ...]:
 def _table(X: Any) -> pl.DataFrame:
     """Return X as a table; an array's columns are called x0, x1 and so on."""
     if hasattr(X, "toarray"):
-        X = _dense(X)
+        if np.prod(X.shape, dtype=float) > _MOST_DENSE:
+            raise InputError(
+                f"X is a sparse matrix of {X.shape[0]:,} x {X.shape[1]:,}, too large to be written out: reduce it "
+                "first, for instance with sklearn.decomposition.TruncatedSVD in a pipeline"
+            )
+        X = X.toarray()
     if not is_table(X):
         values = np.asarray(X)
         if values.ndim != 2:
@@ -475,12 +468,3 @@ def _table(X: Any) -> pl.DataFrame:
         X = {f"x{k}": values[:, k] for k in range(values.shape[1])}
     table = Frame(X)
     return table.load(table.columns)
-
-
-def _dense(X: Any) -> np.ndarray:
-    if np.prod(X.shape, dtype=float) > _MOST_DENSE:
-        raise InputError(
-            f"X is a sparse matrix of {X.shape[0]:,} x {X.shape[1]:,}, too large to be written out: reduce it first, "
-            "for instance with sklearn.decomposition.TruncatedSVD in a pipeline"
-        )
-    return X.toarray()

@@ -65,10 +65,8 @@ def ends_of(
         if len(ends):
             yield ends + (place + 1)
     if opened is not None:
-        raise CorruptFile(
-            f"{name}, line {line_of(opened)}: the quotation mark that begins a field there is never closed; the file "
-            f"is cut short, or {_REMEDY}"
-        )
+        said = "the quotation mark that begins a field there is never closed; the file is cut short, or"
+        raise CorruptFile(f"{name}, line {line_of(opened)}: {said} {_REMEDY}")
     if counted:
         counted.check_rest()
 
@@ -104,16 +102,13 @@ class _FieldCount:
             return
         if found > self.fields:
             self._refuse(self.begin, found)
-        raise CorruptFile(
-            f"{self.name} is cut short: line {self.line_of(self.begin)} at its end has {found} of "
-            f"{_fields(self.fields)}"
-        )
+        line = self.line_of(self.begin)
+        raise CorruptFile(f"{self.name} is cut short: line {line} at its end has {found} of {_fields(self.fields)}")
 
     def _refuse(self, place: int, found: int) -> NoReturn:
         raise CorruptFile(
             f"{self.name}, line {self.line_of(place)}: the header has {_fields(self.fields)}, but the record here has "
-            f"{found}; write as many as in the header in every record, empty ones included, and put a field that holds "
-            "the separator into quotation marks"
+            f"{found}; write as many in every record, and put a field that holds the separator into quotation marks"
         )
 
 
@@ -274,10 +269,8 @@ class Delimited(Source):
                 kinds = scanned.collect_schema()
                 frame = read(schema_overrides={at: pl.String() for at in kinds if kinds[at] == pl.Int128} | known)
         if len(frame) != piece.rows:
-            raise CorruptFile(
-                f"{self.path}: of {piece.rows} records that were found by their ends, {len(frame)} can be read; save "
-                "the table as Parquet or as JSON lines"
-            )
+            found = f"of {piece.rows} records that were found by their ends, {len(frame)} can be read"
+            raise CorruptFile(f"{self.path}: {found}; save the table as Parquet or as JSON lines")
         return pl.DataFrame({name: frame[place[name]] for name in names})
 
 
@@ -287,18 +280,13 @@ def _header(text: str, separator: str, path: Path) -> tuple[str, ...]:
         columns = next(csv.reader(io.StringIO(text), delimiter=separator), [])
     except csv.Error as error:
         # a carriage return alone, as in files of old, or a name of over 131,072 characters
-        message = str(error).partition(" - ")[0]
-        raise CorruptFile(
-            f"{path}: the header cannot be read ({message}): end its lines by a newline, with or without a carriage "
-            "return"
-        ) from None
+        said = f"the header cannot be read ({str(error).partition(' - ')[0]})"
+        raise CorruptFile(f"{path}: {said}: end its lines by a newline, with or without a carriage return") from None
     if not columns:
         raise CorruptFile(f"{path}: the first line is blank; it must hold the names of the columns, so remove it")
     repeated = [name for name, n in Counter(columns).items() if n > 1]
     if repeated:
-        raise InputError(
-            f"{path}: column names must be distinct; these occur more than once in the header: {value_list(repeated)}"
-        )
+        raise InputError(f"{path}: column names must be distinct; the header repeats {value_list(repeated)}")
     for other, (mark, remedy) in _MEANT.items():
         if len(columns) == 1 and mark in columns[0]:
             raise InputError(f"{path} is separated by {other}; {remedy}")

@@ -70,21 +70,17 @@ def guess(role: str, columns: Sequence[str], *, taken: Sequence[str | None] = ()
     free = [column for column in columns if column not in taken]
     if role in free:
         return role
-    found = [column for column in free if column.lower() in COLUMN_SYNONYMS[role]]
     patterns = COLUMN_PATTERNS.get(role, ())
+    found = [column for column in free if column.lower() in COLUMN_SYNONYMS[role]]
     found = found or [name for name in free if any(fnmatch.fnmatchcase(name.lower(), one) for one in patterns)]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise InputError(
-            f"{role}: several columns could be meant: {value_list(found)}; name one of them "
-            f"({argument(role, found[0])})"
-        )
-    hint = did_you_mean(role, free, aside=True)
-    raise MissingColumn(
-        f"{role}: no column is called {', '.join((*COLUMN_SYNONYMS[role], *patterns))}{hint}; "
-        f"name it ({argument(role, takes='COL')}). {listed(columns)}"
-    )
+    if len(found) > 1:
+        several = f"several columns could be meant: {value_list(found)}"
+        raise InputError(f"{role}: {several}; name one of them ({argument(role, found[0])})")
+    if not found:
+        called = ", ".join((*COLUMN_SYNONYMS[role], *patterns)) + did_you_mean(role, free, aside=True)
+        named = argument(role, takes="COL")
+        raise MissingColumn(f"{role}: no column is called {called}; name it ({named}). {listed(columns)}")
+    return found[0]
 
 
 GIVEN, RIGHT = "model's answer", "right answer"
@@ -157,7 +153,12 @@ def match(
     chosen: dict[str, None] = {}
     known = frozenset(columns)
     for pattern in split_names(patterns):
-        chosen.update(dict.fromkeys([pattern] if pattern in known else _matches(pattern, columns, reserved, what)))
+        found = (pattern,) if pattern in known else unreserved(fnmatch.filter(columns, pattern), reserved)
+        if not found and any(mark in pattern for mark in "*?["):
+            raise MissingColumn(f"{what}: the pattern {pattern!r} matches no column. {listed(columns)}")
+        if not found:
+            find(pattern, columns, what=what)
+        chosen.update(dict.fromkeys(found))
     if not chosen:
         raise InputError(f"{what}: no column was named; give names or patterns, e.g. 'x_*'")
     outcome, *_ = *(column for column, role in reserved.items() if role == "correct"), None
@@ -184,15 +185,6 @@ def unreserved(columns: Iterable[str], reserved: Container[str]) -> tuple[str, .
     return tuple(column for column in columns if column not in reserved and not _INDEX.fullmatch(column))
 
 
-def _matches(pattern: str, columns: Sequence[str], reserved: dict[str, str], what: str) -> tuple[str, ...]:
-    found = unreserved(fnmatch.filter(columns, pattern), reserved)
-    if not found:
-        if any(mark in pattern for mark in "*?["):
-            raise MissingColumn(f"{what}: the pattern {pattern!r} matches no column. {listed(columns)}")
-        find(pattern, columns, what=what)
-    return found
-
-
 MOST_CHARACTERS = 4_000
 """Length of a condition: polars takes seconds for some of twice the length, and crashes at a hundred times it."""
 
@@ -215,10 +207,8 @@ def columns_of(expression: str, columns: Sequence[str]) -> tuple[str, ...]:
     ('a', 'b')
     """
     if not isinstance(expression, str):
-        raise InputError(
-            f"where must be a condition in text; got a value of type {type(expression).__name__}: choose the rows "
-            f"before, or {_HELP}"
-        )
+        given = f"got a value of type {type(expression).__name__}: choose the rows before, or {_HELP}"
+        raise InputError(f"where must be a condition in text; {given}")
     parsed, aliases = _parse(expression, columns)
     names = tuple(dict.fromkeys(aliases.get(name, name) for name in parsed.meta.root_names()))
     if not names:
@@ -235,20 +225,16 @@ def columns_of(expression: str, columns: Sequence[str]) -> tuple[str, ...]:
 def _parse(expression: str, columns: Sequence[str]) -> tuple[pl.Expr, dict[str, str]]:
     """Parse a condition; with it, the columns that it knows by another name."""
     if len(expression) > MOST_CHARACTERS:
-        raise InputError(
-            f"where: a condition may have at most {MOST_CHARACTERS:,} characters; this one has {len(expression):,} "
-            f"({expression[:40]!r}...). {_SHORTER}"
-        )
+        most = f"a condition may have at most {MOST_CHARACTERS:,} characters; this one has {len(expression):,}"
+        raise InputError(f"where: {most} ({expression[:40]!r}...). {_SHORTER}")
     text, aliases = _plain_names(expression, columns)
     try:
         parsed = pl.sql_expr(text)
     except _ERRORS as error:
         raise InputError(f"where: {expression!r} is not a condition ({_first_line(error)}); {_HELP}") from None
     if max(level for _, level in _parts(parsed)) > MOST_LEVELS:
-        raise InputError(
-            f"where: the parts of a condition may lie in one another at most {MOST_LEVELS} levels deep, where each "
-            f"AND, OR or + of a chain is a level; {expression[:40]!r}... lies deeper. {_SHORTER}"
-        )
+        most = f"a condition may be at most {MOST_LEVELS} levels deep, where each AND, OR or + of a chain is a level"
+        raise InputError(f"where: {most}; {expression[:40]!r}... lies deeper. {_SHORTER}")
     if parsed.meta.has_multiple_outputs():
         raise InputError(f"where: {expression!r} names several columns by a pattern; name each by itself; {_HELP}")
     return parsed, aliases
@@ -323,8 +309,7 @@ def _refuse_across_rows(expression: str, parsed: pl.Expr, values: pl.DataFrame) 
         if next((found for found in (_by_row(part, some) for some in rows) if found is not None), True) is False:
             raise InputError(
                 f"where: {expression!r} must be decided by each row alone, but averages, counts, ranks and the like "
-                "look at other rows; compute such a value beforehand and write it as a number, or as a column of the "
-                "data"
+                "look at other rows; compute such a value beforehand and write it as a number, or as a column"
             )
 
 

@@ -276,7 +276,8 @@ def answers_of(frame: pl.DataFrame, columns: Mapping[str, str], choices: str | N
     Examples
     --------
     >>> table = pl.DataFrame({"predicted": [1, 0], "answer": ["A", "A"], "choices": [["yes", "no"]] * 2})
-    >>> {name: list(shown) for name, shown in answers_of(table, *answer_columns(table.columns)[:2]).items()}
+    >>> named = {"model's answer": "predicted", "right answer": "answer"}
+    >>> {name: list(shown) for name, shown in answers_of(table, named, "choices").items()}
     {"model's answer": ['no', 'yes'], 'right answer': ['A: yes', 'A: yes']}
     """
     offered = None if choices is None else column_of(frame, choices)

@@ -53,10 +53,11 @@ class RowFaults:
         """Rows without a fault, bool (n,)."""
         return self.first == 0
 
-    def refuse(self, remedy: str = f"correct them, or {DROP}") -> None:
+    def refuse(self) -> None:
         """Raise for the first fault."""
         for name, what, _, own in self._found[:1]:
-            refuse_rows(name, self.first == 1, what, self.row, "; ".join(filter(None, (own, remedy))))
+            remedy = "; ".join(filter(None, (own, f"correct them, or {DROP}")))
+            refuse_rows(name, self.first == 1, what, self.row, remedy)
 
     def refuse_or_drop(self, rows: TableRows, *, drop: bool) -> TableRows:
         """Return the rows without a fault, noting how many were dropped for which one; refuse any, or all."""
@@ -77,10 +78,8 @@ class RowFaults:
 
     def counts(self) -> dict[str, int]:
         """Rows by reason."""
-        found: Counter[str] = Counter()
-        for (*_, reason, _), n in zip(self._found, np.bincount(self.first)[1:].tolist(), strict=False):
-            found[reason] += n
-        return {reason: n for reason, n in found.items() if n}
+        found = Counter(self.reasons().tolist())
+        return {reason: found[reason] for *_, reason, _ in self._found if found[reason]}
 
 
 def numbers_in(
@@ -120,9 +119,8 @@ def _parse_numbers(series: pl.Series, name: str, faults: RowFaults, said: str, *
         raise InputError(_words_among_numbers(series, words, name, faults.row))
     if not blanks:
         faults.add(name, missing, "missing", f"{said} is missing")
-    faults.add(
-        name, words, f"not numbers, such as {value_list(series.filter(words).to_list())}", f"{said} is no number"
-    )
+    what = f"not numbers, such as {value_list(series.filter(words).to_list())}"
+    faults.add(name, words, what, f"{said} is no number")
     return values.fill_null(np.nan).to_numpy().copy()
 
 
@@ -198,8 +196,8 @@ def load_rows(
     `absent`: columns that the source does not have, which are blank in every row.
     """
     asked = () if where is None else columns_of(where, source.columns)
-    frame = source.load([one for one in dict.fromkeys((*columns, *asked)) if one not in absent], piece)
-    frame = frame.with_columns(pl.lit(None, pl.String).alias(name) for name in absent)
+    named = [one for one in dict.fromkeys((*columns, *asked)) if one not in absent]
+    frame = source.load(named, piece).with_columns(pl.lit(None, pl.String).alias(name) for name in absent)
     if len(frame) == 0:
         raise InputError("the data have no rows; give one row per prediction")
     kept, undecided = np.full(len(frame), True), 0
@@ -208,14 +206,13 @@ def load_rows(
         kept, undecided = decide(where, frame if typed else source.load(asked, piece, typed=True))
     at, start = np.flatnonzero(kept), 0 if piece is None else piece.start
     X = None
-    if embeddings is not None:
-        X = numbers_or_checked(read_matrix(embeddings)) if piece is None else read_matrix(embeddings)
-        if piece is None:
-            refuse_lengths(X.shape, len(frame))
-            X = held_rows(X if where is None else chosen_rows(X, at))
-        else:
-            # a copy: what lies in a file stays out of this process's memory
-            X = held(np.array(X[start : start + len(frame)])[at])
+    if embeddings is not None and piece is None:
+        X = numbers_or_checked(read_matrix(embeddings))
+        refuse_lengths(X.shape, len(frame))
+        X = held_rows(X if where is None else chosen_rows(X, at))
+    elif embeddings is not None:
+        # a copy: what lies in a file stays out of this process's memory
+        X = held(np.array(read_matrix(embeddings)[start : start + len(frame)])[at])
     rows = frame if where is None else frame.filter(kept)
     return TableRows(rows, at + start, X, len(frame), undecided=undecided)
 
