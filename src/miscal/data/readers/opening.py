@@ -181,7 +181,10 @@ def with_columns(source: Any, values: Mapping[str, Any]) -> Any:
     if isinstance(source, pl.DataFrame):
         check_lengths(data=source, **values)
         return source.with_columns(_series(name, one) for name, one in values.items())
-    columns = {**(source if isinstance(source, Mapping) else frame_columns(source)), **values}
+    known = source if isinstance(source, Mapping) else frame_columns(source)
+    columns = {**{str(name): one for name, one in known.items()}, **values}
+    if not columns:
+        raise InputError("the data have no columns; at least confidence and correct are needed")
     check_lengths(**columns)
     return columns
 
@@ -195,17 +198,10 @@ class Frame(Source):
         return is_table(source)
 
     def __init__(self, source: Any, encoding: str = "utf-8", *, whole: bool = True) -> None:
-        source = collected(source)
         self.kind = "arrays" if isinstance(source, Mapping) else "frame"
-        self.converted = isinstance(source, pl.DataFrame)
-        if isinstance(source, pl.DataFrame):
-            self.values: Mapping[str, Any] = source.to_dict()
-        else:
-            named = {str(name): one for name, one in source.items()} if isinstance(source, Mapping) else None
-            self.values = frame_columns(source) if named is None else named
-            if not self.values:
-                raise InputError("the data have no columns; at least confidence and correct are needed")
-            check_lengths(**self.values)
+        table = with_columns(source, {})
+        self.converted = isinstance(table, pl.DataFrame)
+        self.values: Mapping[str, Any] = table.to_dict() if self.converted else table
         self.columns, self._loaded = tuple(self.values), pl.DataFrame()
 
     def pieces(self, rows: int) -> list[Piece]:
@@ -216,9 +212,8 @@ class Frame(Source):
         """Read some columns; for pieces a column is converted once."""
         known = self._loaded.to_dict() if piece else {}
         made = known | (self.values if self.converted else {})
-        frame = nan_as_null(
-            pl.DataFrame({name: made[name] if name in made else _series(name, self.values[name]) for name in names})
-        )
+        made |= {name: _series(name, self.values[name]) for name in names if name not in made}
+        frame = nan_as_null(pl.DataFrame({name: made[name] for name in names}))
         if piece is None:
             return frame
         self._loaded = pl.DataFrame(known | frame.to_dict())
@@ -283,11 +278,9 @@ def open_source(source: Any, *, encoding: str = "utf-8", whole: bool = True) -> 
         if reader.accepts(source):
             return reader(source, encoding, whole=whole)
     if isinstance(source, Path):
-        unknown = "a folder that miscal score did not write"
-        raise FileError(
-            f"{source} is {unknown if source.is_dir() else 'of an unknown format'}; give a .parquet, .csv, .tsv or "
-            ".jsonl file, or a folder written by miscal score"
-        )
+        what = "a folder that miscal score did not write" if source.is_dir() else "of an unknown format"
+        known = "a .parquet, .csv, .tsv or .jsonl file, or a folder written by miscal score"
+        raise FileError(f"{source} is {what}; give {known}")
     given = type(source).__name__
     raise InputError(f"the data must be a path, a table or a dictionary of columns; got a value of type {given}")
 
@@ -346,16 +339,14 @@ def refuse_changed(source: dict[str, Any]) -> None:
     `source`: ``Triples.source`` of the run.
     """
     options = source.get("options")
-    gone = options is not None and source.get("in_memory", {}).get("embeddings") and options["embeddings"] is None
+    gone = options and source.get("in_memory", {}).get("embeddings") and options["embeddings"] is None
     if source.get("path") is None or options is None or gone:
         raise InputError("the rows were given in memory, not as a file, so they cannot be read again")
     for file in source["files"]:
         path = existing(Path(file["path"]))
         if digest(path) != file["sha256"]:
-            raise MismatchError(
-                f"{path} has changed since the run: its sha256 is no longer {file['sha256'][:12]}...; "
-                "put the old file back, or run again"
-            )
+            was, remedy = f"{file['sha256'][:12]}...", "put the old file back, or run again"
+            raise MismatchError(f"{path} has changed since the run: its sha256 is no longer {was}; {remedy}")
 
 
 def content_digest(frame: pl.DataFrame, *matrices: np.ndarray | None) -> str:

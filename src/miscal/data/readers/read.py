@@ -42,9 +42,7 @@ from miscal.data.readers.roles import (
     NO_GROUPS,
     Roles,
     encoder_values,
-    groups_of,
     roles_of,
-    times_of,
     unseen_note,
     with_inputs,
 )
@@ -61,7 +59,7 @@ from miscal.data.readers.rows import (
 )
 from miscal.data.readers.source import Source
 from miscal.data.splits import MIN_FIT_ROWS, SAMPLE_ROWS, SAMPLED_ABOVE, check_trainable, straddling_inputs
-from miscal.data.triples import Triples, check_split
+from miscal.data.triples import Triples, check_group, check_split, check_time
 
 # stream of the texts that an encoder is fitted on
 _STREAM = 61
@@ -148,7 +146,9 @@ def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **opti
         confidence=f,
         correct=y,
         split=split,
-        time=None if roles.time is None else times_of(rows, roles.time),
+        time=None
+        if roles.time is None
+        else check_time(metadata_of(rows.frame, roles.time), name=label("time", roles.time), rows=rows.row),
         answers=answers_of(rows.frame, roles.answers, roles.choices),
         notes=(
             *roles.notes,
@@ -296,7 +296,9 @@ def _valid_rows(rows: TableRows, roles: Roles, *, drop: bool, typed: bool) -> Ta
     f = confidences(column_of(frame, roles.confidence), roles.labels[0], roles.kind, faults, typed=typed or not drop)
     rows = replace(rows, frame=frame.with_columns(pl.Series(roles.confidence, f)))
     for column in filter(None, (roles.correct, roles.weight)):
-        faults.add(f"column {column!r}", missing(rows, column), "missing, NaN or infinite", f"{column!r} is missing")
+        faults.add(
+            f"column {column!r}", missing(rows.frame, column), "missing, NaN or infinite", f"{column!r} is missing"
+        )
     return faults.refuse_or_drop(with_inputs(rows, roles, faults), drop=drop)
 
 
@@ -323,11 +325,12 @@ def _drop_weightless(rows: TableRows, roles: Roles) -> TableRows:
 
 def _beside(rows: TableRows, roles: Roles) -> dict[str, Any]:
     """Read what triples hold beside x, f and y."""
+    groups = roles.grouping and np.array(roles.grouping.values(rows.frame), dtype=object)
     return {
         "weight": None if roles.weight is None else numbers(rows, roles.weight, "weight"),
-        "group": None if roles.grouping is None else groups_of(rows, roles.grouping),
+        "group": None if groups is None else check_group(groups, name=label("group", roles.group), rows=rows.row),
         "text": None if roles.text is None else texts(rows.frame, roles.text),
-        "metadata": {name: metadata_of(rows, name) for name in roles.naming},
+        "metadata": {name: metadata_of(rows.frame, name) for name in roles.naming},
         "row": rows.row.astype(np.int64),
     }
 

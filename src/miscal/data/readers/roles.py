@@ -19,9 +19,8 @@ from miscal.data.encoders.dates import read_dates
 from miscal.data.encoders.texts import PlacesAndColumns
 from miscal.data.readers.class_columns import CONFIDENCE, CORRECT, ClassColumns, find_classes
 from miscal.data.readers.names import answer_columns, find, guess, listed, match, refuse_told, unreserved
-from miscal.data.readers.rows import RowFaults, TableRows, label, lists_not_finite, metadata_of, numbers_in, texts
+from miscal.data.readers.rows import RowFaults, TableRows, label, lists_not_finite, numbers_in, texts
 from miscal.data.readers.source import Source
-from miscal.data.triples import check_group, check_time
 
 TEXT, ID = "text", "id"
 """Columns that are known by what they are called."""
@@ -84,17 +83,6 @@ class Grouping:
             )
         starts = period_starts(dates.dt.cast_time_unit("us").to_numpy(), self.period)
         return [None if np.isnat(one) else str(one) for one in starts]
-
-
-def groups_of(rows: TableRows, grouping: Grouping) -> np.ndarray:
-    """Read and check the group of each row, object (n,)."""
-    values = np.array(grouping.values(rows.frame), dtype=object)
-    return check_group(values, name=label("group", grouping.name), rows=rows.row)
-
-
-def times_of(rows: TableRows, column: str) -> np.ndarray:
-    """Read and check when each row was predicted: datetime64[s] or float64 (n,)."""
-    return check_time(metadata_of(rows, column), name=label("time", column), rows=rows.row)
 
 
 # --- probability and outcome ------------------------------------------------------------------------------------------

@@ -253,9 +253,8 @@ def confidences(series: pl.Series, name: str, kind: Kind, faults: RowFaults, *, 
     return np.where(np.isfinite(f) & ~outside, f, np.nan)
 
 
-def missing(rows: TableRows, column: str) -> np.ndarray:
+def missing(series: pl.Series) -> np.ndarray:
     """Find missing, NaN and infinite values of a column (inside lists too); bool array of shape (n,)."""
-    series = column_of(rows.frame, column)
     bad = series.is_null().to_numpy()
     if series.dtype.is_float():
         bad = bad | ~series.fill_null(0).is_finite().to_numpy()
@@ -268,7 +267,7 @@ def refuse_missing(rows: TableRows, columns: Sequence[str]) -> None:
     """Refuse missing values in any of the columns."""
     for column in columns:
         what, remedy = "missing, NaN or infinite", f"fill them in, or {DROP}"
-        refuse_rows(f"column {column!r}", missing(rows, column), what, rows.row, remedy)
+        refuse_rows(f"column {column!r}", missing(column_of(rows.frame, column)), what, rows.row, remedy)
 
 
 def texts(frame: pl.DataFrame, column: str) -> tuple[str, ...]:
@@ -279,13 +278,13 @@ def texts(frame: pl.DataFrame, column: str) -> tuple[str, ...]:
     return tuple(series.cast(pl.String).fill_null("").to_list())
 
 
-def metadata_of(rows: TableRows, column: str) -> np.ndarray:
+def metadata_of(frame: pl.DataFrame, column: str) -> np.ndarray:
     """Read a metadata column: numbers (NaN where missing), booleans, dates, or text ('(missing)' where missing).
 
     Dates are numpy's, to the second, NaT where missing, with the time of UTC where a zone is given. Text that is
     nothing but dates in the form of ISO 8601 is read as dates, because CSV and JSON have no other way to give them.
     """
-    series = column_of(rows.frame, column)
+    series = column_of(frame, column)
     if series.dtype.is_nested() or series.dtype == pl.Object:
         raise InputError(f"metadata: column {column!r} must hold numbers or text; its type is {series.dtype}")
     if series.dtype.is_numeric():

@@ -141,7 +141,7 @@ def read_labelled(
         if beside.frame[roles.id].dtype.is_nested():
             raise InputError(f"column {ID!r} must hold text or numbers, one value for each row, or have another name")
         needed += [roles.id] if drop else []
-    keep = ~np.logical_or.reduce([missing(beside, name) for name in needed])
+    keep = ~np.logical_or.reduce([missing(column_of(beside.frame, name)) for name in needed])
     if not keep.any():
         raise InputError(f"no row is left: {roles.labels[1]}, group or id is missing in all {len(keep)}")
     named_outcome, learned = roles.correct, ()
@@ -181,7 +181,7 @@ def read_labelled(
         supported=corrected["supported"].to_numpy()[at],
         unit=unit[order],
         group=None if groups is None else groups[order],
-        columns={name: metadata_of(beside, name)[order] for name in roles.naming},
+        columns={name: metadata_of(beside.frame, name)[order] for name in roles.naming},
         text=None if shown is None else tuple(shown[i] for i in order),
         id=None if roles.id is None else as_text(column_of(beside.frame, roles.id)).to_numpy()[order],
         taken={**opened.columns, "correct": named_outcome, "group": group},
@@ -251,7 +251,7 @@ def _units(beside: TableRows, grouping: Grouping | None, X: np.ndarray | None) -
     """Return the names of groups, where there are such, and the number of each row's unit, in the order they came."""
     names, number = None, np.arange(len(beside.row))
     if grouping is not None:
-        names, blank = group_names(beside, grouping), missing(beside, grouping.column)
+        names, blank = group_names(beside, grouping), missing(column_of(beside.frame, grouping.column))
         names[blank] = None
         groups = np.unique(names.astype(str), return_inverse=True)[1]
         number = np.where(blank, len(groups) + number, groups)
