@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import reduce
 from hashlib import sha256
 from math import gcd
+from operator import or_
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -139,10 +141,8 @@ class Member:
         if len(self.cuts) == 1:
             inside = is_in(self.cuts[0], [cell for (cell,) in self.cells])
         else:
-            pairs = [is_in(self.cuts[0], [one]) & is_in(self.cuts[1], [two]) for one, two in self.cells]
-            inside = pairs[0]
-            for pair in pairs[1:]:
-                inside = inside | pair
+            first, second = self.cuts
+            inside = reduce(or_, (is_in(first, [one]) & is_in(second, [two]) for one, two in self.cells))
         return ~inside if self.others else inside
 
 

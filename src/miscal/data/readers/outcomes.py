@@ -142,9 +142,8 @@ def read_judge(rows: TableRows, roles: Roles, *, drop: bool) -> tuple[TableRows,
     Returns the rows that people have judged, and the others: in both the judge's column holds probabilities.
     """
     (name, of_people), faults = roles.labels, RowFaults(rows.row)
-    faults.add(
-        name, blank(column_of(rows.frame, roles.confidence)) | missing(rows.frame, roles.confidence), "missing", name
-    )
+    stated = column_of(rows.frame, roles.confidence)
+    faults.add(name, blank(stated) | missing(stated), "missing", name)
     rows = faults.refuse_or_drop(rows, drop=drop)
     score, words = _scores(rows, roles)
     verdicts = column_of(rows.frame, roles.correct)

@@ -296,9 +296,8 @@ def _valid_rows(rows: TableRows, roles: Roles, *, drop: bool, typed: bool) -> Ta
     f = confidences(column_of(frame, roles.confidence), roles.labels[0], roles.kind, faults, typed=typed or not drop)
     rows = replace(rows, frame=frame.with_columns(pl.Series(roles.confidence, f)))
     for column in filter(None, (roles.correct, roles.weight)):
-        faults.add(
-            f"column {column!r}", missing(rows.frame, column), "missing, NaN or infinite", f"{column!r} is missing"
-        )
+        bad, what = missing(column_of(rows.frame, column)), "missing, NaN or infinite"
+        faults.add(f"column {column!r}", bad, what, f"{column!r} is missing")
     return faults.refuse_or_drop(with_inputs(rows, roles, faults), drop=drop)
 
 
