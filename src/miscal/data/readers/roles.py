@@ -120,10 +120,8 @@ def pair_asked(
             f"judge; and they do not mix: got {shown}"
         )
     if kind is not None and given and check_kind(kind) != kinds[0]:
-        words = vocabulary(kind)
-        raise InputError(
-            f"these are rows of {words.about}, whose columns are named by {' and '.join(words.columns)}; got {shown}"
-        )
+        about, named = vocabulary(kind).about, " and ".join(vocabulary(kind).columns)
+        raise InputError(f"these are rows of {about}, whose columns are named by {named}; got {shown}")
     return kind or kinds[0], stated, outcome
 
 
@@ -258,7 +256,7 @@ class Roles:
     def reserved(self) -> dict[str, str]:
         """Columns that a feature pattern passes over, with their part."""
         parts = {"group": None if self.grouping is None else self.grouping.whole_column}
-        parts |= {name: getattr(self, name) for name in ("time", "id", "weight", "split", "labelling")}
+        parts |= {name: getattr(self, name) for name in ("text", "time", "id", "weight", "split", "labelling")}
         named = {column: name for name, column in parts.items() if column is not None}
         named |= dict.fromkeys(self.probabilities, "confidence") | {self.outcome: "correct"}
         return dict.fromkeys(self.names_only, "names_only") | dict.fromkeys(self.metadata, "metadata") | named
@@ -296,13 +294,12 @@ def roles_of(table: Source, columns: Columns, kind: Kind | None) -> Roles:
         confidence, correct, kind, columns.positive, columns.split, weight=columns.weight, time=columns.time,
         grouping=None if found_later else Grouping.of(columns.group, table.columns), classes=classes,
         id=ID if ID in table.columns else None, labelling=labelling, notes=said,
+        text=columns.text or (TEXT if TEXT in table.columns else None),
     )  # fmt: skip
     grouped = None if roles.grouping is None else roles.grouping.column
     single = {"split": roles.split, "group": grouped, "weight": roles.weight, "time": roles.time}
     for what, name in {**single, "labelling_probability": labelling}.items():
-        if name is not None:
-            find(name, table.columns, what=what)
-        refuse_told(what, [name], roles.outcome, roles.probabilities)
+        _check(what, () if name is None else (name,), roles, table)
     if kind == ANSWER:
         taken = (confidence, roles.outcome, roles.split, roles.group, roles.weight, labelling)
         answers, choices, keys = answer_columns(table.columns, taken)
@@ -310,21 +307,25 @@ def roles_of(table: Source, columns: Columns, kind: Kind | None) -> Roles:
     return _with_x(_with_naming(roles, table, columns), table, columns)
 
 
+def _check(what: str, names: Sequence[str], roles: Roles, table: Source) -> None:
+    """Refuse columns that are not there, or are probability or outcome."""
+    for name in names:
+        find(name, table.columns, what=what)
+    refuse_told(what, names, roles.outcome, roles.probabilities)
+
+
 def _with_naming(roles: Roles, table: Source, columns: Columns) -> Roles:
     """Add the columns that name what is found; either of `metadata` and `names_only` may be "auto"."""
     features, names_only = columns.features, columns.names_only
     # of what a judge is wrong about, every column may tell
     metadata = AUTO if roles.kind == JUDGE and not columns.metadata and features is None else columns.metadata
-    shown = _shown_text(table, columns.text)
-    taken = roles.reserved | ({} if shown is None else {shown: "other"})
+    taken = roles.reserved
     if AUTO in (metadata, names_only) and features not in (None, AUTO):
         taken |= dict.fromkeys(match(features, table.columns, taken), "features")
     only = unreserved(table.columns, taken) if names_only == AUTO else split_names(names_only)
     named = unreserved(table.columns, {*taken, *only}) if metadata == AUTO else split_names(metadata)
     for what, names in {"metadata": named, "names_only": only}.items():
-        for name in names:
-            find(name, table.columns, what=what)
-        refuse_told(what, names, roles.outcome, roles.probabilities)
+        _check(what, names, roles, table)
     if roles.time is not None and roles.time not in split_names(features or ()):
         # times name what is found, and are an input only where a person names them as one: what is learned of a day
         # says nothing of later ones
@@ -339,14 +340,14 @@ BESIDE = "the inputs are those of {}, which lies beside the data"
 
 def _with_x(roles: Roles, table: Source, columns: Columns) -> Roles:
     """Decide where x comes from; columns of metadata are seen beside whatever else it is made of."""
-    embeddings, features, reserved = columns.embeddings, columns.features, roles.reserved
+    embeddings, features, said = columns.embeddings, columns.features, ()
     if columns.text is not None:
         find(columns.text, table.columns, what="text")
-    shown, said = _shown_text(table, columns.text), ()
     beside: tuple[str, ...] = ()
-    if features is not None:
-        passed_over = reserved | ({} if shown is None else {shown: "text"})
-        beside = _every_other(table, passed_over) if features == AUTO else match(features, table.columns, passed_over)
+    if features == AUTO:
+        beside = _every_other(table, roles.reserved)
+    elif features is not None:
+        beside = match(features, table.columns, roles.reserved)
     seen = tuple(dict.fromkeys((*beside, *roles.metadata)))
     if embeddings is not None:
         x = "embeddings"
@@ -354,27 +355,20 @@ def _with_x(roles: Roles, table: Source, columns: Columns) -> Roles:
         x = "features"
     elif table.embeddings is not None:
         x, embeddings, said = "embeddings", table.embeddings, (BESIDE.format(table.embeddings.name),)
-    elif shown is not None:
+    elif roles.text is not None:
         x = "text"
-        said = () if columns.text else (f"the inputs are the column {shown!r}, since nothing else was named",)
+        said = () if columns.text else (f"the inputs are the column {TEXT!r}, since nothing else was named",)
     else:
-        x, seen = "features", (*_every_other(table, reserved), *roles.metadata)
-    refuse_told("text", [shown], roles.outcome, roles.probabilities)
+        x, seen = "features", (*_every_other(table, roles.reserved), *roles.metadata)
+    refuse_told("text", [roles.text], roles.outcome, roles.probabilities)
     for name in roles.names_only:
         if name in seen:
             raise InputError(
                 f"names_only: {name!r} is named as a feature, too, but what new rows will not have cannot be part of "
                 "the inputs: leave it out of one of the two"
             )
-    return replace(
-        roles, x=x, features=seen, chosen=() if features == AUTO else beside, embeddings=embeddings, text=shown,
-        notes=roles.notes + said,
-    )  # fmt: skip
-
-
-def _shown_text(table: Source, text: str | None) -> str | None:
-    """Return the column of texts: the one named, or the one that is called so."""
-    return text or (TEXT if TEXT in table.columns else None)
+    chosen = () if features == AUTO else beside
+    return replace(roles, x=x, features=seen, chosen=chosen, embeddings=embeddings, notes=roles.notes + said)
 
 
 def _every_other(table: Source, reserved: Mapping[str, str]) -> tuple[str, ...]:
@@ -394,7 +388,7 @@ UNSEEN_SHOWN = 5
 
 def unseen_note(table: Source, roles: Roles) -> tuple[str, ...]:
     """Say which columns play no part beside embeddings or texts, and which option looks at them."""
-    played = {*roles.reserved, *roles.naming, *roles.keys, roles.text}
+    played = {*roles.reserved, *roles.keys}
     columns = [] if roles.features else [one for one in table.columns if one not in played]
     if not columns:
         return ()
