@@ -137,9 +137,6 @@ LEVELS = pd.MultiIndex.from_tuples([("a", "b"), ("a", "c")])
 def test_frames_with_names_that_name_nothing_are_refused(columns, said, use):
     with pytest.raises(InputError, match=said):
         use(pd.DataFrame(np.zeros((3, 2)), columns=columns))
-
-
-def test_repeated_names_of_arrow_are_refused():
     with pytest.raises(InputError, match="distinct"):
         open_source(pa.table([[1.0], [2.0]], names=["a", "a"]))
 
