@@ -405,10 +405,8 @@ class CellSource:
         found = relation.ask(keys, terms)
         if question.units:
             if (many := found["unit"].n_unique()) > MOST_UNITS:
-                raise InputError(
-                    f"{argument('group')}: {self.sums.group!r} has {many:,} units; at most {MOST_UNITS:,} are summed: "
-                    "give a period of its dates, such as COL:day, or what is coarser"
-                )
+                most = f"{self.sums.group!r} has {many:,} units; at most {MOST_UNITS:,} are summed"
+                raise InputError(f"{argument('group')}: {most}: give a period of its dates, such as COL:day")
             # units are numbered in an order of their own
             found = found.with_columns(unit=found["unit"].rank("dense") - 1)
         cuts = {f"cell{k}": cut for k, cut in enumerate(question.cuts)}

@@ -263,25 +263,19 @@ def check_trainable(
     miscal.base.errors.InputError: too few rows: got 2; at least 100 are needed; a detailed field takes some thousands
     """
     if len(correct) < MIN_FIT_ROWS:
-        raise InputError(
-            f"too few rows: got {len(correct)}; at least {MIN_FIT_ROWS} are needed; a detailed field takes some "
-            "thousands"
-        )
+        least = f"at least {MIN_FIT_ROWS} are needed; a detailed field takes some thousands"
+        raise InputError(f"too few rows: got {len(correct)}; {least}")
     parts = {"": correct}
     if split is not None:
         counts = {name: int((split == name).sum()) for name in SPLITS}
         if any(counts[name] < MIN_SPLIT[name] for name in SPLITS):
-            raise InputError(
-                f"too few rows in a split: got {', '.join(f'{counts[s]} {s}' for s in SPLITS)}; at least {{}} for "
-                "training, {} for validation and {} for testing are needed".format(*(MIN_SPLIT[s] for s in SPLITS))
-            )
+            got, least = (", ".join(f"{n[name]} {name}" for name in SPLITS) for n in (counts, MIN_SPLIT))
+            raise InputError(f"too few rows in a split: got {got}; at least {least} are needed")
         parts["of split 'train' "] = correct[split == "train"]
     for name, part in parts.items():
         if part.min() == part.max():
-            raise InputError(
-                f"{vocabulary(kind).columns[1]} has one class only: all {len(part)} rows {name}are {int(part[0])}; "
-                "both 0 and 1 must occur"
-            )
+            said = f"all {len(part)} rows {name}are {int(part[0])}; both 0 and 1 must occur"
+            raise InputError(f"{vocabulary(kind).columns[1]} has one class only: {said}")
     if group is not None and (group == group[0]).all():
         raise InputError(
             f"{argument('group')}: all {len(group):,} rows are of one group, {str(group[0])!r}, so none can be judged "

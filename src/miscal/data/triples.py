@@ -374,10 +374,8 @@ def check_time(values: Any, *, name: str = "time", rows: np.ndarray | None = Non
     """
     array = np.asarray(values)
     if array.ndim != 1 or array.dtype.kind not in "iufM":
-        raise InputError(
-            f"{name} must hold dates, or numbers that rise with time; got {value_list(array)}; if these are "
-            f"dates, {DATES}"
-        )
+        got = f"got {value_list(array)}; if these are dates, {DATES}"
+        raise InputError(f"{name} must hold dates, or numbers that rise with time; {got}")
     missing = np.isnat(array) if array.dtype.kind == "M" else ~np.isfinite(array)
     refuse_rows(name, missing, "missing", rows, "give every row a time")
     return array.astype("datetime64[s]" if array.dtype.kind == "M" else np.float64)

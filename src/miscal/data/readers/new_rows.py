@@ -307,10 +307,8 @@ def _with_x(roles: Roles, source: Source, encoder: Encoder, offered: Sequence[st
         embeddings, notes = source.embeddings, (BESIDE.format(source.embeddings.name),)
     if (kind == "embeddings") != (embeddings is not None):
         got = "none" if embeddings is None else "embeddings"
-        raise InputError(
-            f"the model was fitted on {encoder.describe()}, so new rows must have the same; got {got} "
-            f"({argument('embeddings', takes='FILE.npy')})"
-        )
+        got = f"{got} ({argument('embeddings', takes='FILE.npy')})"
+        raise InputError(f"the model was fitted on {encoder.describe()}, so new rows must have the same; got {got}")
     if chosen != own:
         wanted, got = (", ".join(names) or "(none)" for names in (own, chosen))
         raise InputError(f"the model was fitted on the columns {wanted}: these must be given, in this order; got {got}")

@@ -77,10 +77,8 @@ class Grouping:
             return series.to_list()
         dates = read_dates(series)
         if dates is None:
-            raise InputError(
-                f"group: {self.name!r} asks for the {self.period} of {self.column!r}, which must hold dates; its type "
-                f"is {series.dtype}; if these are dates, {DATES}"
-            )
+            asked = f"{self.name!r} asks for the {self.period} of {self.column!r}, which must hold dates"
+            raise InputError(f"group: {asked}; its type is {series.dtype}; if these are dates, {DATES}")
         starts = period_starts(dates.dt.cast_time_unit("us").to_numpy(), self.period)
         return [None if np.isnat(one) else str(one) for one in starts]
 
@@ -283,10 +281,8 @@ def roles_of(table: Source, columns: Columns, kind: Kind | None) -> Roles:
         refuse_beside_classes(kind, *named, columns.positive)
     labelling = columns.labelling_probability
     if labelling is not None and kind != JUDGE:
-        raise InputError(
-            "labelling_probability says how rows were chosen for people to judge: name a judge, too "
-            f"({argument('judge', takes='COL')} {argument('human', takes='COL')})"
-        )
+        judge = f"{argument('judge', takes='COL')} {argument('human', takes='COL')}"
+        raise InputError(f"labelling_probability is of rows chosen for people to judge: name a judge, too ({judge})")
     confidence, correct, said = (CONFIDENCE, CORRECT, ()) if classes else _pair(kind, named, table.columns)
     # words of the option, also where a column is called so: the default names no column
     found_later = columns.group in (None, AUTO, NO_GROUPS)
@@ -363,10 +359,8 @@ def _with_x(roles: Roles, table: Source, columns: Columns) -> Roles:
     refuse_told("text", [roles.text], roles.outcome, roles.probabilities)
     for name in roles.names_only:
         if name in seen:
-            raise InputError(
-                f"names_only: {name!r} is named as a feature, too, but what new rows will not have cannot be part of "
-                "the inputs: leave it out of one of the two"
-            )
+            both = f"{name!r} is named as a feature, too, but new rows will not have it"
+            raise InputError(f"names_only: {both}: leave it out of one of the two")
     chosen = () if features == AUTO else beside
     return replace(roles, x=x, features=seen, chosen=chosen, embeddings=embeddings, notes=roles.notes + said)
 
@@ -375,10 +369,8 @@ def _every_other(table: Source, reserved: Mapping[str, str]) -> tuple[str, ...]:
     """Return the columns that play no other part, in the order of the table."""
     found = unreserved(table.columns, reserved)
     if not found and "metadata" not in reserved.values():
-        raise MissingColumn(
-            "no inputs are left: every column plays another part. Name embeddings "
-            f"({argument('embeddings', takes='FILE.npy')}), or columns of the inputs. {listed(table.columns)}"
-        )
+        remedy = f"name {argument('embeddings', takes='FILE.npy')}, or columns of the inputs"
+        raise MissingColumn(f"no inputs are left: every column plays another part; {remedy}. {listed(table.columns)}")
     return found
 
 
