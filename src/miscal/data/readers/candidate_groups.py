@@ -18,7 +18,7 @@ from miscal.base.folds import PERIODS
 from miscal.data.encoders.dates import read_dates
 from miscal.data.encoders.features import embedding_columns
 from miscal.data.readers.leaks import LeakSearch
-from miscal.data.readers.roles import Grouping
+from miscal.data.readers.roles import Grouping, Roles
 from miscal.data.readers.rows import TableRows
 from miscal.data.readers.source import Source
 
@@ -278,21 +278,17 @@ def _kind(series: pl.Series, name: str) -> Kind:
 
 
 def candidates_of(
-    table: Source,
-    rows: TableRows,
-    confidence: NDArray[np.float64],
-    correct: NDArray[np.float64],
-    passed_over: Collection[str | None],
-    known_later: Collection[str],
-    seed: int,
+    table: Source, rows: TableRows, f: np.ndarray, y: np.ndarray, roles: Roles, known_later: Sequence[str], seed: int
 ) -> dict[Candidate, NDArray[np.int64]]:
     """Look for columns that rows may be counted by, those of a table included that play no part.
 
-    `rows`: of the table; `passed_over`: columns that are not looked at; `known_later`: those that
-    may be known only after the outcome, as an identity never is; `seed`: of the rows that are asked whether one is.
+    `rows`: of the table; `f`, `y` (n,): confidences and outcomes; `known_later`: columns that may be known only after
+    the outcome, as an identity never is; `seed`: of the rows that are asked whether one is.
     """
-    if len(correct) > MOST_ROWS:
+    if len(y) > MOST_ROWS:
         return {}
+    seen = {*roles.features, *roles.naming, *known_later, roles.id}
+    passed_over = {*roles.reserved.keys() - seen, roles.text, *roles.keys}
     names = [name for name in table.columns if name not in rows.frame.columns]
     others = rows.frame.select()
     # columns that nobody asked for must not stop a run
@@ -300,9 +296,9 @@ def candidates_of(
         others = table.load(names)[rows.row] if 0 < len(names) <= MOST_COLUMNS else others
     frame = pl.concat([rows.frame, others], how="horizontal")
     # coordinates of an embedding identify nothing one by one
-    passed_over = {*passed_over, *embedding_columns(frame, frame.columns)}
+    passed_over |= {*embedding_columns(frame, frame.columns)}
     found = candidate_groups(frame, [name for name in frame.columns if name not in passed_over])
-    residual = correct - confidence
+    residual = y - f
     residual -= residual.mean()
     found = {
         one: unit
@@ -312,7 +308,7 @@ def candidates_of(
     # columns that play no part have not been asked whether they are known only after the outcome
     unsure = [one.column for one in found if one.kind not in ("named", "identifier")]
     asked = [name for name in dict.fromkeys(unsure) if name in others.columns]
-    later = {*known_later, *(LeakSearch(others, asked, correct, confidence, seed).alone(asked) if asked else ())}
+    later = {*known_later, *(LeakSearch(others, asked, y, f, seed).alone(asked) if asked else ())}
     return {one: unit for one, unit in found.items() if one.column not in later.intersection(unsure)}
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from miscal.base.arrays import SHOWN_IN_WARNING, as_text, column_of, value_list
 from miscal.base.errors import InputError, MissingColumn, argument
-from miscal.data.columns import split_names
+from miscal.data.columns import Columns, split_names
 from miscal.data.judged import LEAST_CLASSES, ClassProbabilities
 from miscal.data.readers.names import find, guess, listed
 from miscal.data.readers.rows import RowFaults, TableRows, label, numbers_in, refuse_lengths
@@ -105,21 +105,19 @@ class ClassColumns:
         return np.array([-1 if one is None else places.get(one, -2) for one in written], dtype=np.int64)
 
 
-def find_classes(
-    table: Source, probabilities: Any, named_label: str | None, classes: str | Path | Sequence[Any] | None
-) -> ClassColumns | None:
+def find_classes(table: Source, asked: Columns) -> ClassColumns | None:
     """Find the classes that were asked for, by a pattern, columns or a matrix; None where none were."""
-    if probabilities is None:
-        for name, value in {"label": named_label, "classes": classes}.items():
-            if value is not None:
+    if asked.probabilities is None:
+        for name in ("label", "classes"):
+            if getattr(asked, name) is not None:
                 raise InputError(f"{name} is of several classes: name {argument('probabilities', takes='NAMES')}, too")
         return None
-    names = None if classes is None else class_names(classes)
-    column = guess("label", table.columns) if named_label is None else find(named_label, table.columns, what="label")
+    names = None if asked.classes is None else class_names(asked.classes)
+    column = guess("label", table.columns) if asked.label is None else find(asked.label, table.columns, what="label")
     predicted = PREDICTED if PREDICTED not in table.columns else f"{PREDICTED} class"
-    columns, opened, matrix = (), (), _matrix(probabilities, table.columns)
+    columns, opened, matrix = (), (), _matrix(asked.probabilities, table.columns)
     if matrix is None:
-        columns, opened = _columns(probabilities, table, column)
+        columns, opened = _columns(asked.probabilities, table, column)
     elif len(shape := read_matrix(matrix).shape) != 2:
         raise InputError(f"probabilities must be a matrix of shape (n, K); its shape is {shape}")
     elif names is None:

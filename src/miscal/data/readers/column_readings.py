@@ -203,9 +203,7 @@ ROWS_OF_A_LEVEL = 10
 """Rows that each right answer has on average where another column is taken for the same in other words."""
 
 
-def with_readings(
-    frame: pl.DataFrame, roles: Roles, text: str | None, allowed: Sequence[str]
-) -> tuple[Roles, tuple[ColumnReading, ...]]:
+def with_readings(frame: pl.DataFrame, roles: Roles, text: str | None) -> tuple[Roles, tuple[ColumnReading, ...]]:
     """Say what every column is read as, and what x is made of: the columns that say of what kind a row is."""
     names = dict.fromkeys((*roles.features, *roles.naming))
     readings = read_columns(frame, list(names), chosen={*roles.chosen, *(roles.names_only if roles.named else ())})
@@ -213,7 +211,7 @@ def with_readings(
         lists = [name for name in roles.naming if column_of(frame, name).dtype.is_nested()]
         readings = tuple(replace(one, left_out=LIST) if one.name in lists else one for one in readings)
         roles = roles.without([one.name for one in readings if one.left_out is not None])
-    asked = {*roles.chosen, *(roles.naming if roles.named else ()), *allowed}
+    asked = {*roles.chosen, *(roles.naming if roles.named else ()), *roles.allowed}
     keys = {one.name for one in readings if one.name not in asked and _is_key(one, frame, roles)}
     readings = tuple(replace(one, left_out=KEY) if one.name in keys else one for one in readings)
     roles = roles.without(keys)
@@ -246,13 +244,7 @@ def _role_in(reading: ColumnReading, roles: Roles) -> str:
 
 
 def without_leaks(
-    rows: TableRows,
-    f: np.ndarray,
-    y: np.ndarray,
-    readings: Sequence[ColumnReading],
-    roles: Roles,
-    allowed: Sequence[str],
-    seed: int,
+    rows: TableRows, f: np.ndarray, y: np.ndarray, readings: Sequence[ColumnReading], roles: Roles, seed: int
 ) -> tuple[tuple[ColumnReading, ...], Roles, tuple[str, ...]]:
     """Leave columns out that tell the outcome as only what comes after it; evaluation rows by a split have no say.
 
@@ -264,7 +256,7 @@ def without_leaks(
         teaching = column_of(rows.frame, roles.split).cast(str).ne_missing("test").to_numpy()
     frame, known = rows.frame.filter(teaching), (y[teaching], f[teaching])
     part = {*roles.features, *roles.naming}
-    asked = {one.name: one for one in readings if one.name in part.difference(allowed)}
+    asked = {one.name: one for one in readings if one.name in part.difference(roles.allowed)}
     dates = [one.name for one in readings if one.read_as == DateColumn.type]
     units = _identities(frame, roles, dates)
     same = [name for name, unit in units.items() if _one_outcome(unit, known[0])]
@@ -284,7 +276,7 @@ def without_leaks(
     equal = search.equal_pairs([name for name in named if name not in found])
     for pair, area in equal.items():
         # of an answer and its key, the key goes; what equals the class predicted where that is right, is the label
-        if (key := _key(pair, roles, (*allowed, *predicted))) is not None:
+        if (key := _key(pair, roles, (*roles.allowed, *predicted))) is not None:
             found[key] = Leak("equality", area, next(name for name in pair if name != key))
     single = [name for name in single if name not in found and asked[name].read_as != COORDINATE]
     found |= search.pairs(single)
@@ -295,7 +287,7 @@ def without_leaks(
     if roles.x == "features" and not features:
         used(marked)
     notes = []
-    if unused := [repr(name) for name in same if name not in allowed]:
+    if unused := [repr(name) for name in same if name not in roles.allowed]:
         notes.append(f"{SAME.format(' and of one '.join(unused))}: not used as input")
     if together:
         them = ", ".join(map(repr, together))

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from threading import Lock
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -45,7 +45,8 @@ def ends_of(
     [[4, 12]]
     """
     opened: int | None = None
-    counted = None if fields is None else _FieldCount(fields, begin, name, line_of)
+    # of the record that no line break has ended yet: where it begins, and its separators so far
+    start, so_far, seen_to = begin, 0, begin
     for place, block in _lines(blocks, begin):
         values = np.frombuffer(block, np.uint8)
         ends, separators = (np.flatnonzero(values == mark) for mark in (_NEWLINE, ord(separator)))
@@ -60,56 +61,34 @@ def ends_of(
             )
             if len(quotes):
                 opened = place + int(quotes[-1]) if (len(quotes) + inside) % 2 else None
-        if counted:
-            counted.check(values, place, ends, separators)
-        if len(ends):
-            yield ends + (place + 1)
+        seen_to = place + len(values)
+        if not len(ends):
+            so_far += len(separators)
+            continue
+        before = np.searchsorted(separators, ends)
+        begins = np.concatenate([[start - place], ends[:-1] + 1])
+        if fields is not None:
+            counts, length = np.diff(before, prepend=-so_far) + 1, ends - begins
+            blank = (length == 0) | ((length == 1) & (values[ends - 1] == _RETURN))
+            for at in np.flatnonzero((counts != fields) & ~blank)[:1]:
+                raise _of_other_length(name, line_of(place + int(begins[at])), fields, int(counts[at]))
+        start, so_far = place + int(ends[-1]) + 1, len(separators) - int(before[-1])
+        yield ends + (place + 1)
     if opened is not None:
         said = "the quotation mark that begins a field there is never closed; the file is cut short, or"
         raise CorruptFile(f"{name}, line {line_of(opened)}: {said} {_REMEDY}")
-    if counted:
-        counted.check_rest()
+    if fields is not None and start < seen_to and so_far + 1 != fields:
+        line, found = line_of(start), so_far + 1
+        if found > fields:
+            raise _of_other_length(name, line, fields, found)
+        raise CorruptFile(f"{name} is cut short: line {line} at its end has {found} of {_fields(fields)}")
 
 
-class _FieldCount:
-    """Refuses records with another number of fields than the header; no more of a file than a block is looked at."""
-
-    def __init__(self, fields: int, begin: int, name: str, line_of: Callable[[int], int]) -> None:
-        self.fields, self.name, self.line_of = fields, name, line_of
-        # of the record that no line break has ended yet
-        self.begin, self.seen_to, self.separators = begin, begin, 0
-
-    def check(self, values: np.ndarray, place: int, ends: np.ndarray, separators: np.ndarray) -> None:
-        """Look at a block that lies at `place`, and at the line breaks and separators in it that no field holds."""
-        self.seen_to = place + len(values)
-        if not len(ends):
-            self.separators += len(separators)
-            return
-        before = np.searchsorted(separators, ends)
-        counts = np.diff(before, prepend=-self.separators) + 1
-        begins = np.concatenate([[self.begin - place], ends[:-1] + 1])
-        length = ends - begins
-        blank = (length == 0) | ((length == 1) & (values[ends - 1] == _RETURN))
-        wrong = np.flatnonzero((counts != self.fields) & ~blank)
-        if len(wrong):
-            self._refuse(place + int(begins[wrong[0]]), int(counts[wrong[0]]))
-        self.begin, self.separators = place + int(ends[-1]) + 1, len(separators) - int(before[-1])
-
-    def check_rest(self) -> None:
-        """Look at what follows the last line break."""
-        found = self.separators + 1
-        if self.begin == self.seen_to or found == self.fields:
-            return
-        if found > self.fields:
-            self._refuse(self.begin, found)
-        line = self.line_of(self.begin)
-        raise CorruptFile(f"{self.name} is cut short: line {line} at its end has {found} of {_fields(self.fields)}")
-
-    def _refuse(self, place: int, found: int) -> NoReturn:
-        raise CorruptFile(
-            f"{self.name}, line {self.line_of(place)}: the header has {_fields(self.fields)}, but the record here has "
-            f"{found}; write as many in every record, and put a field that holds the separator into quotation marks"
-        )
+def _of_other_length(name: str, line: int, fields: int, found: int) -> CorruptFile:
+    return CorruptFile(
+        f"{name}, line {line}: the header has {_fields(fields)}, but the record here has {found}; write as many in "
+        "every record, and put a field that holds the separator into quotation marks"
+    )
 
 
 def _fields(n: int) -> str:

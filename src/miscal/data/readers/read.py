@@ -34,7 +34,7 @@ from miscal.data.readers.column_readings import (
     with_readings,
     without_leaks,
 )
-from miscal.data.readers.names import GIVEN, find, match
+from miscal.data.readers.names import GIVEN, match
 from miscal.data.readers.opening import fingerprints, open_source, refuse_changed
 from miscal.data.readers.outcomes import answers_of, labelling_of, one_answer, outcomes, read_judge, without_words
 from miscal.data.readers.roles import (
@@ -112,8 +112,7 @@ def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **opti
     drop = columns.on_invalid == "drop"
     if roles.kind == JUDGE:
         rows, others, scale = read_judge(rows, roles, drop=drop)
-    allowed = tuple(find(name, table.columns, what="allow_leak") for name in split_names(columns.allow_leak))
-    roles, readings = with_readings(rows.frame, roles, columns.text, allowed)
+    roles, readings = with_readings(rows.frame, roles, columns.text)
     read = tuple(rows.frame.columns)
     if roles.classes is not None:
         rows = with_top_label(rows, roles.classes, drop=drop)
@@ -124,7 +123,7 @@ def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **opti
     clipped, words = int((stated != f).sum()), vocabulary(roles.kind).probabilities
     given = column_of(rows.frame, roles.correct)
     y, of_labels = outcomes(given, roles.kind, positive=columns.positive, name=roles.labels[1], rows=rows.row)
-    readings, roles, about_leaks = without_leaks(rows, f, y, readings, roles, allowed, seed)
+    readings, roles, about_leaks = without_leaks(rows, f, y, readings, roles, seed)
     usual = one_answer(rows.frame, roles.answers.get(GIVEN), y)
     values, beside = encoder_values(roles, rows.frame, rows.X), _beside(rows, roles)
     encoder = _new_encoder(roles, seed, columns.embed_model)
@@ -135,9 +134,7 @@ def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **opti
     candidates, judged = None, None
     if roles.grouping is None and columns.group not in (None, NO_GROUPS):
         known_later = [one.name for one in readings if one.leak is not None or one.left_out == KEY]
-        seen = {*roles.features, *roles.naming, *known_later, roles.id}
-        passed_over = {*roles.reserved.keys() - seen, roles.text, *roles.keys}
-        candidates = candidates_of(table, rows, f, y, passed_over, known_later, seed)
+        candidates = candidates_of(table, rows, f, y, roles, known_later, seed)
     if others is not None:
         judged = JudgeReading(scale, _unjudged(others, roles, encoder, drop=drop), labelling_of(rows, roles))
     matrix = None if roles.classes is None else roles.classes.matrix
@@ -163,7 +160,7 @@ def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **opti
         ),
         source={
             **fingerprints(source, table, roles.embeddings, read, matrix),
-            "options": _options(columns, roles, allowed, left_out, seed),
+            "options": _options(columns, roles, left_out, seed),
             "where": columns.where,
             "n_read": rows.n_read,
             "n_dropped": rows.dropped,
@@ -226,9 +223,7 @@ _OF_CLASSES = {"positive", "labelling_probability", "probabilities", "label", "c
 """Fields that are kept as what they were resolved to, and only where they were named."""
 
 
-def _options(
-    columns: Columns, roles: Roles, allowed: Sequence[str], left_out: Sequence[str], seed: int
-) -> dict[str, Any]:
+def _options(columns: Columns, roles: Roles, left_out: Sequence[str], seed: int) -> dict[str, Any]:
     """Name the choices made, so that a second reading cannot choose otherwise."""
     pair = dict(zip(vocabulary(roles.kind).columns, (roles.confidence, roles.correct), strict=True))
     from_file = isinstance(roles.embeddings, (str, Path))
@@ -240,7 +235,7 @@ def _options(
         "features": list(roles.features) or None,
         "metadata": list(roles.metadata),
         "names_only": [name for name in roles.names_only if roles.classes is None or name != roles.classes.predicted],
-        "allow_leak": list(allowed),
+        "allow_leak": list(roles.allowed),
         "leave_out": list(left_out),
         "group": roles.group or columns.group or NO_GROUPS,
         "text": roles.text if roles.x == "text" else columns.text,

@@ -182,6 +182,8 @@ class Roles:
     embeddings : path or array, optional
     text : str or None
         The column that x is made from, or that is only shown, where there are embeddings or features.
+    allowed : tuple of str
+        Columns that are used although they tell the outcome.
     notes : tuple of str
         Which columns were taken though nobody named them.
     """
@@ -208,6 +210,7 @@ class Roles:
     chosen: tuple[str, ...] = ()
     embeddings: Any = None
     text: str | None = None
+    allowed: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
@@ -276,7 +279,7 @@ def roles_of(table: Source, columns: Columns, kind: Kind | None) -> Roles:
     """Find the column of every part, by name or, where none is named, by what it is called."""
     pair = {name: getattr(columns, name) for name in (*PAIRS, "judge", "human")}
     kind, *named = pair_asked(**pair, kind=kind)
-    classes = find_classes(table, columns.probabilities, columns.label, columns.classes)
+    classes = find_classes(table, columns)
     if classes is not None:
         refuse_beside_classes(kind, *named, columns.positive)
     labelling = columns.labelling_probability
@@ -291,6 +294,7 @@ def roles_of(table: Source, columns: Columns, kind: Kind | None) -> Roles:
         grouping=None if found_later else Grouping.of(columns.group, table.columns), classes=classes,
         id=ID if ID in table.columns else None, labelling=labelling, notes=said,
         text=columns.text or (TEXT if TEXT in table.columns else None),
+        allowed=tuple(find(name, table.columns, what="allow_leak") for name in split_names(columns.allow_leak)),
     )  # fmt: skip
     grouped = None if roles.grouping is None else roles.grouping.column
     single = {"split": roles.split, "group": grouped, "weight": roles.weight, "time": roles.time}
