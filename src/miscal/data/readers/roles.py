@@ -65,11 +65,6 @@ class Grouping:
         """What it is called by in options and messages."""
         return self.column if self.period is None else f"{self.column}:{self.period}"
 
-    @property
-    def whole_column(self) -> str | None:
-        """The column, where its own values are the groups; a date of which only the day counts may play other parts."""
-        return self.column if self.period is None else None
-
     def values(self, frame: pl.DataFrame) -> list[Any]:
         """Return the group of each row, None where it is missing."""
         series = column_of(frame, self.column)
@@ -256,7 +251,9 @@ class Roles:
     @property
     def reserved(self) -> dict[str, str]:
         """Columns that a feature pattern passes over, with their part."""
-        parts = {"group": None if self.grouping is None else self.grouping.whole_column}
+        # a date of which only the day counts may play other parts
+        whole = self.grouping is not None and self.grouping.period is None
+        parts = {"group": self.group if whole else None}
         parts |= {name: getattr(self, name) for name in ("text", "time", "id", "weight", "split", "labelling")}
         named = {column: name for name, column in parts.items() if column is not None}
         named |= dict.fromkeys(self.probabilities, "confidence") | {self.outcome: "correct"}
