@@ -97,7 +97,7 @@ def test_patterns_pass_over_the_row_index_that_pandas_writes(tmp_path):
     assert read_triples(tmp_path / "a.csv", features="*").source["columns"]["x"] == ["x"]
 
 
-@pytest.mark.parametrize("role", ["metadata", "features", "text", "group", "weight", "split", "time"])
+@pytest.mark.parametrize("role", ["metadata", "names_only", "features", "text", "group", "weight", "split", "time"])
 @pytest.mark.parametrize(("column", "what"), [("correct", "the outcome"), ("confidence", "what the model states")])
 def test_outcome_and_confidence_play_no_second_part(role, column, what):
     asked = {"features": "x"} if role not in ("features", "text") else {}
@@ -227,36 +227,22 @@ def test_what_a_row_alone_decides_is_the_same_in_pieces(expression):
     assert 0 < whole.sum() < len(CONDITIONED)
 
 
-@pytest.mark.parametrize(
-    "expression", [" AND ".join(["n>1"] * 20_000), "+".join("n" * 8_000) + " > 1", "NOT " * 5_000 + "d"]
-)
-def test_a_condition_of_any_length_is_refused_at_once(expression):
-    with pytest.raises(InputError, match=rf"at most {MOST_CHARACTERS:,} characters; this one has \d+,\d+"):
-        columns_of(expression, CONDITIONED.columns)
+TOO_LONG = [" AND ".join(["n>1"] * 20_000), "+".join("n" * 8_000) + " > 1", "NOT " * 5_000 + "d"]
+TOO_DEEP = [" AND ".join(["n>1"] * (MOST_LEVELS + 2)), " or ".join(["n=1"] * 500), "+".join("n" * 1_900) + " > 1"]
+TOO_DEEP += ["n" + "::int" * 750 + " > 1", "case " + "when d then d " * 280 + "end", "n" + " is null" * 490]
+TOO_DEEP += [" > ".join("n" * 900)]
+TOO_DEEP_TO_PARSE = ["(" * 1_900 + "n>1" + ")" * 1_900, "not " * 900 + "d", "- " * 1_900 + "n > 1"]
 
 
-@pytest.mark.parametrize(
-    "expression",
-    [
-        " AND ".join(["n>1"] * (MOST_LEVELS + 2)),
-        " or ".join(["n=1"] * 500),
-        "+".join("n" * 1_900) + " > 1",
-        "n" + "::int" * 750 + " > 1",
-        "case " + "when d then d " * 280 + "end",
-        "n" + " is null" * 490,
-        " > ".join("n" * 900),
-    ],
-)
-def test_a_deep_condition_is_refused_before_it_is_evaluated(expression):
-    assert len(expression) <= MOST_CHARACTERS
-    with pytest.raises(InputError, match=rf"at most {MOST_LEVELS} levels deep"):
-        columns_of(expression, CONDITIONED.columns)
-
-
-@pytest.mark.parametrize("expression", ["(" * 1_900 + "n>1" + ")" * 1_900, "not " * 900 + "d", "- " * 1_900 + "n > 1"])
-def test_what_the_parser_finds_too_deep_is_refused(expression):
-    with pytest.raises(InputError, match="is not a condition"):
-        columns_of(expression, CONDITIONED.columns)
+@pytest.mark.parametrize(("expressions", "said"), [
+    (TOO_LONG, rf"at most {MOST_CHARACTERS:,} characters; this one has \d+,\d+"),
+    (TOO_DEEP, rf"at most {MOST_LEVELS} levels deep"),
+    (TOO_DEEP_TO_PARSE, "is not a condition"),
+])  # fmt: skip
+def test_a_condition_too_long_or_too_deep_is_refused_before_it_is_evaluated(expressions, said):
+    for expression in expressions:
+        with pytest.raises(InputError, match=said):
+            columns_of(expression, CONDITIONED.columns)
 
 
 def test_as_many_parts_as_are_allowed_are_decided():

@@ -70,6 +70,7 @@ def test_several_synonyms_are_refused_and_listed():
         ({"correct": "Corect"}, r"correct: .*did you mean 'correct'"),
         ({"text": "txet"}, r"text: there is no column 'txet'"),
         ({"metadata": "n,m"}, r"metadata: there is no column 'm'"),
+        ({"names_only": "xx"}, r"names_only: there is no column 'xx' \(did you mean 'x'"),
         ({"split": "spilt"}, r"split: there is no column 'spilt'"),
         ({"group": "g"}, r"group: there is no column 'g'"),
         ({"features": "x,xx"}, r"features: there is no column 'xx' \(did you mean 'x'"),
@@ -89,6 +90,7 @@ def test_missing_columns_are_named_listed_and_a_near_one_suggested(options, mess
         ({"features": ""}, "no column was named"),
         ({"features": "correct"}, "'correct' is the outcome"),
         ({"features": "x", "confidence": "correct"}, "two columns; both are 'correct'"),
+        ({"features": "x", "names_only": "x"}, "names_only: 'x' is named as a feature, too"),
         ({"features": "x", "on_invalid": "ignore"}, "'error' or 'drop'; got 'ignore'"),
     ],
 )

@@ -221,8 +221,7 @@ def test_pieces_put_together_are_the_whole(ending, rows, tmp_path):
         whole = pl.concat([parts[i] for i in range(len(pieces))], how="vertical_relaxed")
         assert whole.columns == ["word", "n"]
         assert whole["n"].cast(pl.Int64).to_list() == data["n"].to_list()
-        wanted = data["word"].to_list()
-        assert whole["word"].to_list() == wanted
+        assert whole["word"].to_list() == data["word"].to_list()
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-8-sig", "utf-16"])
@@ -231,12 +230,6 @@ def test_pieces_of_another_encoding(encoding, tmp_path):
     source = open_source(tmp_path / "a.csv", encoding=encoding, whole=False)
     parts = [source.load(["word"], piece)["word"].to_list() for piece in source.pieces(1)]
     assert parts == [["ümlaut"], ["zwölf"]]
-
-
-def test_a_quotation_mark_that_is_not_closed_is_no_row(tmp_path):
-    (tmp_path / "a.csv").write_text('word,n\n"open,1\nb,2\nc,3\n')
-    with pytest.raises(CorruptFile, match=r"a\.csv, line 2: .* never closed"):
-        open_source(tmp_path / "a.csv", whole=False).pieces(10)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -288,25 +281,12 @@ def test_what_a_csv_writer_writes_is_read_again(rows, size, tmp_path_factory):
 
 PIPE = '"5\\" pipe"'
 SPARK = "word,n\n" + "".join(f"{PIPE if i in (100, 400) else 'pipe'},{i}\n" for i in range(600))
-
-
-def test_marks_escaped_by_a_backslash_are_refused_with_their_line(tmp_path):
-    (tmp_path / "a.csv").write_text(SPARK)
-    with pytest.raises(CorruptFile) as error:
-        open_source(tmp_path / "a.csv").pieces(50)
-    assert all(said in error.value.in_shell() for said in ("a.csv, line 102: ", "pipe"))
-
-
-@pytest.mark.parametrize(
-    "line", ['he said "yes",1', '"x"y,1', 'x "y",1', '"x" ,1', ' "x",1', 'a""b,1', '"a\r",1\n"b"\rc,2']
-)
-def test_marks_that_csv_does_not_allow_are_refused(line, tmp_path):
-    (tmp_path / "a.csv").write_text(f"a,b\n1,2\n{line}\n", newline="")
-    with pytest.raises(CorruptFile, match=r"a\.csv, line [345]: .*RFC 4180"):
-        open_source(tmp_path / "a.csv").pieces(10)
-
-
-RAGGED = {
+MARKS = ['he said "yes",1', '"x"y,1', 'x "y",1', '"x" ,1', ' "x",1', 'a""b,1', '"a\r",1\n"b"\rc,2']
+DAMAGED = {
+    **{line: (f"a,b\n1,2\n{line}\n".encode(), r"a\.csv, line [345]: .*RFC 4180") for line in MARKS},
+    "escaped by a backslash": (SPARK.encode(), r"a\.csv, line 102: .*pipe"),
+    "never closed": (b'word,n\n"open,1\nb,2\nc,3\n', r"a\.csv, line 2: .* never closed"),
+    "a blank header": (b"\na,b\n1,2\n", "first line is blank; it must hold the names"),
     "too few": (b"a,b,c\n1,2,3\n1,2\n1,2,3\n", "line 3: the header has 3 fields, but the record here has 2"),
     "too many": (b"a,b\n1,2\n1,2,3\n", "line 3: the header has 2 fields, but the record here has 3"),
     "one column": (b"a\n1\n\n1,2\n", "line 4: the header has 1 field, but the record here has 2"),
@@ -320,12 +300,12 @@ RAGGED = {
 }
 
 
-@pytest.mark.parametrize("kind", RAGGED)
-def test_records_with_another_number_of_fields_are_refused_with_their_line(kind, tmp_path):
-    content, said = RAGGED[kind]
+@pytest.mark.parametrize("kind", DAMAGED)
+def test_records_that_csv_does_not_allow_are_refused_with_their_line(kind, tmp_path):
+    content, said = DAMAGED[kind]
     (tmp_path / "a.csv").write_bytes(content)
     with pytest.raises(CorruptFile, match=said):
-        open_source(tmp_path / "a.csv").pieces(1)
+        open_source(tmp_path / "a.csv", whole=False).pieces(1)
 
 
 @settings(max_examples=60)
@@ -337,9 +317,8 @@ def test_a_record_with_another_number_of_fields_is_found_in_blocks_of_any_size(r
     csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows([*rows[:at], wrong, *rows[at + 1 :]])
     data, begin = out.getvalue().encode(), len(written(rows[:at])) - len(written([]))
     blocks = [data[i : i + size] for i in range(0, len(data), size)]
-    with pytest.raises(
-        CorruptFile, match=f"line {begin}: the header has 2 fields, but the record here has {len(wrong)}"
-    ):
+    said = f"line {begin}: the header has 2 fields, but the record here has {len(wrong)}"
+    with pytest.raises(CorruptFile, match=said):
         [*ends_of(blocks, ",", "f.csv", lambda place: place, fields=2)]
 
 
@@ -357,12 +336,6 @@ def test_blank_lines_of_a_single_column_are_missing_values(tmp_path):
     assert pieces["a"].to_list() == ["1", None, "3", None]
 
 
-def test_a_blank_line_is_no_header(tmp_path):
-    (tmp_path / "a.csv").write_text("\na,b\n1,2\n")
-    with pytest.raises(CorruptFile, match="first line is blank; it must hold the names"):
-        open_source(tmp_path / "a.csv")
-
-
 # --- the digest of what was read: any change is noticed, and nothing else matters ------------------------------------
 
 
@@ -370,17 +343,11 @@ X = np.random.default_rng(0).normal(size=(1_100, 6)).astype(np.float32)
 FRAME = pl.DataFrame({"f": np.linspace(0, 1, len(X)), "word": ["a", None] * (len(X) // 2)})
 
 
-def flipped(X, columns):
-    out = X.copy()
-    out[:, columns] *= -1
-    return out
-
-
 CHANGES = {
     "rows swapped": lambda X: X[::-1],
     "columns swapped": lambda X: X[:, ::-1],
-    "signs of even columns": lambda X: flipped(X, slice(None, None, 2)),
-    "signs of two columns": lambda X: flipped(X, [1, 3]),
+    "signs of even columns": lambda X: X * np.float32([-1, 1, -1, 1, -1, 1]),
+    "signs of two columns": lambda X: X * np.float32([1, -1, 1, -1, 1, 1]),
     "all signs": lambda X: -X,
     "double precision": lambda X: X.astype(np.float64),
     "a row less": lambda X: X[:-1],
