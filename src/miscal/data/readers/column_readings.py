@@ -25,7 +25,6 @@ from miscal.data.readers.names import RIGHT
 from miscal.data.readers.opening import Frame, is_table
 from miscal.data.readers.roles import Roles
 from miscal.data.readers.rows import TableRows
-from miscal.data.triples import InputLayout
 
 FEATURES, METADATA, NAMES_ONLY = "features", "metadata", "names only"
 """Roles of a column."""
@@ -352,12 +351,14 @@ class InputReading:
     ----------
     readings : tuple of ColumnReading
         What each column was read as, and why it was left out; empty for texts.
+    encoder : Encoder
+        What makes numbers of X; it knows their names and what they are.
 
     Examples
     --------
     >>> table = pl.DataFrame({"id": [1, 2, 3], "age": [20, None, 30], "kind": ["a", "b", "a"]})
     >>> reading = InputReading().fit(table)
-    >>> reading.names
+    >>> reading.encoder.names
     ('age', 'age is blank', 'kind=a', 'kind=b', 'level of kind')
     >>> reading.transform(pl.DataFrame({"id": [9], "age": [25], "kind": [None]}))[:, :4].tolist()
     [[25.0, 0.0, 1.0, 0.0]]
@@ -392,16 +393,6 @@ class InputReading:
         if missing:
             raise InputError(f"X lacks the column {missing[0]!r}, which it had in fit; it has {frame.columns[:10]}")
         return self.encoder.transform(frame)
-
-    @property
-    def layout(self) -> InputLayout:
-        """What the columns of the numbers are."""
-        return self.encoder.layout
-
-    @property
-    def names(self) -> tuple[str, ...] | None:
-        """Names of the columns of the numbers, where they have any."""
-        return self.encoder.names
 
 
 def order_of(X: Any, *columns: Any) -> np.ndarray:
