@@ -137,15 +137,14 @@ def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **opti
         candidates = candidates_of(table, rows, f, y, roles, known_later, seed)
     if others is not None:
         judged = JudgeReading(scale, _unjudged(others, roles, encoder, drop=drop), labelling_of(rows, roles))
+    when = None if roles.time is None else metadata_of(rows.frame, roles.time)
     matrix = None if roles.classes is None else roles.classes.matrix
     return Triples(
         X=X,
         confidence=f,
         correct=y,
         split=split,
-        time=None
-        if roles.time is None
-        else check_time(metadata_of(rows.frame, roles.time), name=label("time", roles.time), rows=rows.row),
+        time=None if when is None else check_time(when, name=label("time", roles.time), rows=rows.row),
         answers=answers_of(rows.frame, roles.answers, roles.choices),
         notes=(
             *roles.notes,
