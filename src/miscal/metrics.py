@@ -130,7 +130,7 @@ def hidden_miscalibration(
     else:
         kept = np.ones(n, dtype=bool) if sample_weight is None else numeric(sample_weight, "sample_weight") > 0
         reading = InputReading(seed).fit(X)
-        inputs, layout = reading.transform(X)[kept], reading.layout
+        inputs, layout = reading.transform(X)[kept], reading.encoder.layout
         order = content_order(inputs, rows.confidence, *known)
     # the deal of folds must not depend on the order that rows came in
     rows, inputs = rows.take(order), inputs[order]

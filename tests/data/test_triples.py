@@ -1,13 +1,19 @@
-"""Splits keep what belongs together on one side, and a user's own split is used as it is."""
+"""Rows that are checked, split and counted, and what the scores of a judge stand for."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from miscal.base.errors import InputError
-from miscal.data.splits import check_trainable, input_ids, permuted_split, split_rows, straddling
+from miscal.base.folders import built, state_of
+from miscal.data.judged import MOST_LEVELS, JudgeScale
+from miscal.data.splits import check_trainable, copies, input_ids, permuted_split, split_rows, straddling
 from miscal.data.triples import Triples, check_group, check_split
+from miscal.discovery.estimating import prepare
+
+# --- splits keep what belongs together on one side, and a user's own split is used as it is --------------------------
 
 
 def triples(X, **more):
@@ -30,10 +36,12 @@ def test_take_keeps_every_column_in_step():
         split=["train"] * n,
         text=[f"t{i}" for i in range(n)],
         metadata={"m": np.arange(n) * 10},
+        kind="event",
     )
     index = np.array([7, 3, 3])
     part = t.take(index)
     assert part.row.tolist() == [7, 3, 3]
+    assert part.kind == "event"
     assert part.X[:, 0].tolist() == [7, 3, 3]
     assert part.text == ("t7", "t3", "t3")
     assert part.weight.tolist() == [8, 4, 4]
@@ -63,16 +71,18 @@ def test_single_rows_split_into_exact_shares(n):
 
 def test_the_seed_fixes_the_split_and_another_changes_it():
     t = triples(np.arange(500))
-    a, b, c = (split_rows(t, seed=s)[0] for s in (1, 1, 2))
-    np.testing.assert_array_equal(a, b)
-    assert (a != c).any()
+    for split in (lambda seed: split_rows(t, seed=seed)[0], lambda seed: permuted_split(500, seed)):
+        np.testing.assert_array_equal(split(1), split(1))
+        assert (split(1) != split(2)).any()
 
 
-def test_every_row_is_as_likely_to_be_tested_as_any_other():
-    t = triples(np.arange(50))
-    tested = np.mean([split_rows(t, seed=s)[0] == "test" for s in range(600)], axis=0)
+@pytest.mark.parametrize(("n", "seeds", "permuted"), [(50, 600, False), (200, 1_000, True)])
+def test_every_row_is_as_likely_to_be_tested_as_any_other(n, seeds, permuted):
+    t = triples(np.arange(n))
+    splits = (permuted_split(n, seed) if permuted else split_rows(t, seed=seed)[0] for seed in range(seeds))
+    tested = np.mean([split == "test" for split in splits], axis=0)
     assert abs(tested.mean() - 0.1) < 0.002
-    assert np.all(np.abs(tested - 0.1) < 5 * np.sqrt(0.09 / 600))
+    assert np.all(np.abs(tested - 0.1) < 5 * np.sqrt(0.09 / seeds))
 
 
 @settings(max_examples=60)
@@ -110,14 +120,6 @@ def test_all_inputs_identical_still_splits_eighty_ten_ten():
     split, warnings = split_rows(triples(np.zeros((200, 3))), seed=0)
     assert shares(split) == {"train": 0.8, "val": 0.1, "test": 0.1}
     assert len(warnings) == 1
-
-
-def test_small_duplicates_are_counted():
-    x = np.arange(1000)
-    x[1] = x[0]
-    split, warnings = split_rows(triples(x), seed=0)
-    assert split[0] == split[1]
-    assert warnings == ("2 rows have the same input as another row; rows with equal inputs are kept in one split",)
 
 
 def test_three_groups_give_three_splits():
@@ -173,6 +175,8 @@ def test_too_few_rows_are_refused_with_the_minimum():
             check_trainable(np.arange(n) % 2.0, np.array(["train"] * n))
     with pytest.raises(InputError, match="120 train, 0 val, 0 test"):
         check_trainable(np.arange(120) % 2.0, np.array(["train"] * 120))
+    with pytest.raises(InputError, match="got 99; at least 100"):
+        permuted_split(99, 0)
 
 
 def test_one_class_is_refused():
@@ -193,13 +197,6 @@ def test_a_permuted_split_has_exact_tenths_whatever_the_seed(n):
         assert set(split) == {"train", "val", "test"}
 
 
-def test_a_permuted_split_puts_every_row_on_every_side_alike():
-    tested = np.mean([permuted_split(200, seed) == "test" for seed in range(1_000)], axis=0)
-    # 0.1 with a standard deviation of 0.0095; the largest of 200 is below five of them
-    assert np.abs(tested - 0.1).max() < 0.0475
-    assert np.array_equal(permuted_split(200, 3), permuted_split(200, 3))
-
-
 def test_equal_inputs_straddle_a_permuted_split_and_are_counted():
     x = np.repeat(np.arange(500.0), 2)
     split = permuted_split(1_000, 0)
@@ -209,16 +206,109 @@ def test_equal_inputs_straddle_a_permuted_split_and_are_counted():
     assert warning.startswith(f"{apart.sum()} inputs ({2 * apart.sum()} rows) occur in more than one split")
 
 
-def test_too_few_rows_are_not_permuted():
-    with pytest.raises(InputError, match="got 99; at least 100"):
-        permuted_split(99, 0)
-
-
-def test_rows_taken_are_of_the_same_kind():
-    t = Triples.of([[0.0], [1.0]], confidence=[0.5, 0.9], correct=[1, 0], kind="event")
-    assert t.take([1]).kind == "event"
-
-
 def test_only_kinds_that_there_are():
     with pytest.raises(InputError, match=r"kind must be one of 'answer', 'event', 'judge'; got 'risk'"):
         Triples.of([[0.0]], confidence=[0.5], correct=[1], kind="risk")
+
+
+# --- a file that holds every row several times -----------------------------------------------------------------------
+
+
+COPIED = 120
+
+
+def few_rows(seed=0, **beside):
+    rng = np.random.default_rng(seed)
+    f = rng.choice([0.6, 0.8, 0.9], COPIED)
+    X = rng.integers(0, 3, (COPIED, 2)).astype(float)
+    return Triples.of(X, confidence=f, correct=np.arange(COPIED) % 2, **beside)
+
+
+NUMBERED = {
+    "metadata": {"number": np.arange(COPIED), "name": np.array([f"row {i}" for i in range(COPIED)], dtype=object)}
+}
+
+
+@given(times=st.integers(2, 4), seed=st.integers(0, 99))
+def test_every_copy_has_the_number_of_its_row_in_whatever_order(times, seed):
+    order = np.random.default_rng(seed).permutation(np.tile(np.arange(COPIED), times))
+    found = copies(few_rows(**NUMBERED).take(order))
+    assert found.times == times
+    assert len(set(zip(order.tolist(), found.row.tolist(), strict=True))) == COPIED
+
+
+def test_rows_of_few_categories_that_agree_are_no_copies():
+    assert copies(few_rows()) is None
+    assert copies(few_rows(**NUMBERED)) is None
+    # one row more than a whole number of copies
+    assert copies(few_rows(**NUMBERED).take(np.r_[np.tile(np.arange(COPIED), 3), 0])) is None
+
+
+@pytest.mark.parametrize("column", ["text", "metadata"])
+def test_rows_that_differ_in_a_text_or_in_metadata_are_no_copies(column):
+    some = few_rows().take(np.tile(np.arange(COPIED), 2))
+    names = [f"row {i}" for i in range(2 * COPIED)]
+    beside = {"text": names} if column == "text" else {"metadata": {"name": np.array(names, dtype=object)}}
+    assert copies(some) is not None
+    parts = {"confidence": some.confidence, "correct": some.correct}
+    assert copies(Triples.of(some.X, **parts, **beside)) is None
+
+
+def test_copies_count_as_one_unless_groups_are_named():
+    twice = few_rows(**NUMBERED).take(np.tile(np.arange(COPIED), 2))
+    grouped, order, _ = prepare(twice, "all", 0)
+    group = grouped.group[np.argsort(order)]
+    assert (group[:COPIED] == group[COPIED:]).all()
+    assert len(set(grouped.group.tolist())) == COPIED
+    assert prepare(few_rows(**NUMBERED), "all", 0)[0].group is None
+
+
+# --- what the scores of a judge stand for ----------------------------------------------------------------------------
+
+
+@given(
+    arrays(np.float64, 60, elements=st.integers(-3, 30).map(float)),
+    arrays(np.float64, 60, elements=st.sampled_from([0.0, 1.0])),
+)
+def test_a_scale_never_falls_and_never_says_never(score, approved):
+    approved[:2] = 0.0, 1.0
+    scale = JudgeScale.fit(score, approved)
+    found = scale.probability(np.sort(score))
+    assert (np.diff(found) >= -1e-12).all()
+    assert ((found > 0) & (found < 1)).all()
+    assert built(JudgeScale, *state_of(scale)) == scale
+
+
+@given(st.permutations(range(40)), st.floats(0.1, 5), st.floats(-9, 9))
+def test_order_of_rows_and_units_do_not_matter(order, factor, shift):
+    rng = np.random.default_rng(0)
+    score, approved = rng.integers(1, 6, 40).astype(float), (rng.random(40) < 0.6).astype(float)
+    first = JudgeScale.fit(score, approved).probability(score)
+    moved = factor * score + shift
+    again = JudgeScale.fit(moved[order], approved[order]).probability(moved)
+    assert np.allclose(first, again)
+
+
+def test_a_repeated_row_equals_weight_two():
+    rng = np.random.default_rng(1)
+    score, approved = rng.integers(1, 6, 200).astype(float), (rng.random(200) < 0.5).astype(float)
+    weight = rng.integers(1, 3, 200)
+    twice = np.repeat(np.arange(200), weight)
+    by_weight = JudgeScale.fit(score, approved, weight.astype(float))
+    # the added answers of each score are worth a row of mean weight, so that they differ a little
+    assert np.allclose(by_weight.approval, JudgeScale.fit(score[twice], approved[twice]).approval, atol=0.01)
+
+
+def test_scales_of_many_scores_are_mapped_by_a_curve():
+    rng = np.random.default_rng(2)
+    score = rng.uniform(0, 100, 4000)
+    chance = 1 / (1 + np.exp(-(score - 50) / 15))
+    scale = JudgeScale.fit(score, (rng.random(4000) < chance).astype(float))
+    assert len(scale.scores) > MOST_LEVELS
+    assert np.abs(scale.probability(score) - chance).max() < 0.05
+
+
+@pytest.mark.parametrize("broken", [{"scores": [2.0, 1.0]}, {"approval": [0.9, 0.1]}, {"approval": [0.1, 1.5]}])
+def test_a_damaged_scale_is_refused(broken):
+    with pytest.raises(ValueError, match="rise"):
+        built(JudgeScale, state_of(JudgeScale((1.0, 2.0), (0.1, 0.9)))[0] | broken, {})

@@ -43,10 +43,8 @@ def split_names(names: str | Sequence[str]) -> tuple[str, ...]:
     parts = [found[0].strip() for found in _NAME.finditer(names)]
     open_ended = [part for part in parts if part.startswith('"') and not _QUOTED.fullmatch(part)]
     if open_ended:
-        raise InputError(
-            f"names: the quotation marks of {open_ended[0]!r} are not closed, or do not enclose the whole name; write "
-            'a name with a comma as in csv: "last, first",age'
-        )
+        wrong = f"the quotation marks of {open_ended[0]!r} are not closed, or do not enclose the whole name"
+        raise InputError(f'names: {wrong}; write a name with a comma as in csv: "last, first",age')
     return tuple(part[1:-1].replace('""', '"') if part.startswith('"') else part for part in parts if part)
 
 

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import reduce
 from hashlib import sha256
 from math import gcd
+from operator import or_
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -139,10 +141,8 @@ class Member:
         if len(self.cuts) == 1:
             inside = is_in(self.cuts[0], [cell for (cell,) in self.cells])
         else:
-            pairs = [is_in(self.cuts[0], [one]) & is_in(self.cuts[1], [two]) for one, two in self.cells]
-            inside = pairs[0]
-            for pair in pairs[1:]:
-                inside = inside | pair
+            first, second = self.cuts
+            inside = reduce(or_, (is_in(first, [one]) & is_in(second, [two]) for one, two in self.cells))
         return ~inside if self.others else inside
 
 
@@ -405,10 +405,8 @@ class CellSource:
         found = relation.ask(keys, terms)
         if question.units:
             if (many := found["unit"].n_unique()) > MOST_UNITS:
-                raise InputError(
-                    f"{argument('group')}: {self.sums.group!r} has {many:,} units; at most {MOST_UNITS:,} are summed: "
-                    "give a period of its dates, such as COL:day, or what is coarser"
-                )
+                most = f"{self.sums.group!r} has {many:,} units; at most {MOST_UNITS:,} are summed"
+                raise InputError(f"{argument('group')}: {most}: give a period of its dates, such as COL:day")
             # units are numbered in an order of their own
             found = found.with_columns(unit=found["unit"].rank("dense") - 1)
         cuts = {f"cell{k}": cut for k, cut in enumerate(question.cuts)}

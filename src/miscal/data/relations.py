@@ -213,10 +213,8 @@ def open_relation(source: Any, *, sql: str | None = None, show: Callable[[str], 
     try:
         frame = nw.from_native(source)
     except TypeError:
-        raise InputError(
-            f"`data` must be a path or a frame that narwhals knows, such as a polars LazyFrame or a DuckDB relation; "
-            f"got a value of type {type(source).__name__}"
-        ) from None
+        known = "a path or a frame that narwhals knows, such as a polars LazyFrame or a DuckDB relation"
+        raise InputError(f"`data` must be {known}; got a value of type {type(source).__name__}") from None
     if isinstance(frame, nw.DataFrame):
         frame = nw.from_native(frame.to_polars().lazy())
     return Relation(frame, "the frame", show)  # type: ignore[arg-type]

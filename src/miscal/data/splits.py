@@ -104,21 +104,19 @@ def kept_together(triples: Triples) -> tuple[str, ...]:
     ('2 rows have the same input as another row; rows with equal inputs are kept together',)
     """
     if triples.group is not None:
-        largest = int(np.unique(triples.group, return_counts=True)[1].max())
-        if largest <= len(triples) / 5:
-            return ()
-        return (
-            f"the largest of {len(np.unique(triples.group))} groups holds {largest:,} of {len(triples):,} rows. "
-            "Intervals count groups, and so few prove little: name a column that tells more groups apart, or name none "
-            "if rows are independent",
+        sizes = np.unique(triples.group, return_counts=True)[1]
+        said = (
+            f"the largest of {len(sizes)} groups holds {sizes.max():,} of {len(triples):,} rows. Intervals count "
+            "groups, and so few prove little: name a column that tells more groups apart, or name none if rows are "
+            "independent"
         )
+        return (said,) if sizes.max() > len(triples) / 5 else ()
     if triples.counted_by.cells:
         return ()
     ids = own_ids(triples)
     repeated = int((np.bincount(ids)[ids] > 1).sum())
-    if not repeated:
-        return ()
-    return (f"{repeated:,} rows have the same input as another row; rows with equal inputs are kept together",)
+    said = f"{repeated:,} rows have the same input as another row; rows with equal inputs are kept together"
+    return (said,) if repeated else ()
 
 
 def kept_units(triples: Triples) -> np.ndarray:
@@ -183,12 +181,11 @@ def straddling_inputs(inputs: np.ndarray | Iterable[str], split: np.ndarray | No
     sides = np.zeros((ids.max() + 1, len(SPLITS)), dtype=bool)
     sides[ids, [SPLITS.index(name) for name in split]] = True
     both = sides.sum(axis=1) > 1
-    if not both.any():
-        return ()
-    return (
+    said = (
         f"{int(both.sum())} inputs ({int(both[ids].sum())} rows) occur in more than one split. The split is used as "
-        "it is given, so values on test rows may be too good",
+        "it is given, so values on test rows may be too good"
     )
+    return (said,) if both.any() else ()
 
 
 def _own_inputs(triples: Triples) -> np.ndarray | tuple[str, ...]:
@@ -263,25 +260,19 @@ def check_trainable(
     miscal.base.errors.InputError: too few rows: got 2; at least 100 are needed; a detailed field takes some thousands
     """
     if len(correct) < MIN_FIT_ROWS:
-        raise InputError(
-            f"too few rows: got {len(correct)}; at least {MIN_FIT_ROWS} are needed; a detailed field takes some "
-            "thousands"
-        )
+        least = f"at least {MIN_FIT_ROWS} are needed; a detailed field takes some thousands"
+        raise InputError(f"too few rows: got {len(correct)}; {least}")
     parts = {"": correct}
     if split is not None:
         counts = {name: int((split == name).sum()) for name in SPLITS}
         if any(counts[name] < MIN_SPLIT[name] for name in SPLITS):
-            raise InputError(
-                f"too few rows in a split: got {', '.join(f'{counts[s]} {s}' for s in SPLITS)}; at least {{}} for "
-                "training, {} for validation and {} for testing are needed".format(*(MIN_SPLIT[s] for s in SPLITS))
-            )
+            got, least = (", ".join(f"{n[name]} {name}" for name in SPLITS) for n in (counts, MIN_SPLIT))
+            raise InputError(f"too few rows in a split: got {got}; at least {least} are needed")
         parts["of split 'train' "] = correct[split == "train"]
     for name, part in parts.items():
         if part.min() == part.max():
-            raise InputError(
-                f"{vocabulary(kind).columns[1]} has one class only: all {len(part)} rows {name}are {int(part[0])}; "
-                "both 0 and 1 must occur"
-            )
+            said = f"all {len(part)} rows {name}are {int(part[0])}; both 0 and 1 must occur"
+            raise InputError(f"{vocabulary(kind).columns[1]} has one class only: {said}")
     if group is not None and (group == group[0]).all():
         raise InputError(
             f"{argument('group')}: all {len(group):,} rows are of one group, {str(group[0])!r}, so none can be judged "

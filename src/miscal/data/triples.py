@@ -324,23 +324,18 @@ class Triples:
         """Return the rows `index` (numbers or a boolean mask), in that order; `row` keeps the source's numbers."""
         index = np.asarray(index)
         index = np.flatnonzero(index) if index.dtype == bool else index.astype(np.int64)
+        there = {name: v for name in self.__dataclass_fields__ if (v := getattr(self, name)) is not None}
         return replace(
             self,
-            X=self.X[index],
-            confidence=self.confidence[index],
-            correct=self.correct[index],
+            **{name: there[name][index] for name in _ARRAYS if name in there},
+            **{name: there[name].take(index) for name in ("classes", "judged") if name in there},
+            **{name: {key: of[index] for key, of in there[name].items()} for name in _TABLES if name in there},
             text=None if self.text is None else tuple(self.text[i] for i in index),
-            classes=None if self.classes is None else self.classes.take(index),
-            judged=None if self.judged is None else self.judged.take(index),
-            **{
-                name: None if (of := getattr(self, name)) is None else {key: v[index] for key, v in of.items()}
-                for name in ("metadata", "answers", "candidate_groups")
-            },
-            **{name: None if (v := getattr(self, name)) is None else v[index] for name in _ARRAYS},
         )
 
 
-_ARRAYS = ("weight", "group", "split", "row", "time")
+_ARRAYS = ("X", "confidence", "correct", "weight", "group", "split", "row", "time")
+_TABLES = ("metadata", "answers", "candidate_groups")
 
 
 # --- checks that need all rows ------------------------------------------------------------------------------------
@@ -374,10 +369,8 @@ def check_time(values: Any, *, name: str = "time", rows: np.ndarray | None = Non
     """
     array = np.asarray(values)
     if array.ndim != 1 or array.dtype.kind not in "iufM":
-        raise InputError(
-            f"{name} must hold dates, or numbers that rise with time; got {value_list(array)}; if these are "
-            f"dates, {DATES}"
-        )
+        got = f"got {value_list(array)}; if these are dates, {DATES}"
+        raise InputError(f"{name} must hold dates, or numbers that rise with time; {got}")
     missing = np.isnat(array) if array.dtype.kind == "M" else ~np.isfinite(array)
     refuse_rows(name, missing, "missing", rows, "give every row a time")
     return array.astype("datetime64[s]" if array.dtype.kind == "M" else np.float64)

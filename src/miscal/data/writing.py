@@ -36,18 +36,15 @@ def part_bytes(table: pl.DataFrame, kind: str, *, header: bool = False) -> bytes
     for name in table.columns if kind != ".parquet" else ():
         held = _beyond_csv(table[name].dtype) if kind == ".csv" else _beyond_json(table[name])
         if held:
-            raise InputError(
-                f"column {name!r} holds {held}, which {kind} cannot: write .parquet, or leave the column out "
-                f"({argument('keep')} names the others)"
-            )
+            remedy = f"write .parquet, or leave the column out ({argument('keep')} names the others)"
+            raise InputError(f"column {name!r} holds {held}, which {kind} cannot: {remedy}")
     content = io.BytesIO()
     if kind == ".parquet":
         try:
             table.write_parquet(content, compression="zstd")
         except pl.exceptions.InvalidOperationError as error:
-            raise InputError(
-                f"{error}: write .jsonl, or leave such columns out ({argument('keep')} names the others)"
-            ) from None
+            remedy = f"write .jsonl, or leave such columns out ({argument('keep')} names the others)"
+            raise InputError(f"{error}: {remedy}") from None
     elif kind == ".jsonl":
         table.write_ndjson(content)
     else:
@@ -85,10 +82,8 @@ def table_format(path: str | Path) -> str:
     """
     ending = Path(path).suffix.lower()
     if ending not in FORMATS:
-        raise InputError(
-            f"the name of the output file must end in {', '.join(FORMATS[:-1])} or {FORMATS[-1]}; got "
-            f"{Path(path).name!r}"
-        )
+        known = f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}"
+        raise InputError(f"the name of the output file must end in {known}; got {Path(path).name!r}")
     return ending
 
 

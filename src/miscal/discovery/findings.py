@@ -14,7 +14,7 @@ from miscal.base.checks import check_confidence, check_correct, check_lengths, c
 from miscal.base.document import clean_text
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.data.readers.opening import open_source
-from miscal.data.readers.rows import TableRows, metadata_of
+from miscal.data.readers.rows import metadata_of
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.fitted_rows import ALL, TIME, FittedRows
@@ -104,13 +104,12 @@ def named_findings(y_true: Any, y_prob: Any, by: Any, *, sample_weight: Any = No
     frame = opened.load(opened.columns)
     n = check_lengths(y_true=y_true, y_prob=y_prob, by=frame, sample_weight=sample_weight)
     weight = None if sample_weight is None else check_weight(sample_weight, n)
-    held = TableRows(frame, np.arange(n), None, (), n)
     triples = Triples(
         np.arange(n, dtype=np.float64)[:, None],
         check_confidence(y_prob, name="y_prob"),
         check_correct(y_true, name="y_true"),
         weight=weight,
-        metadata={name: metadata_of(held, name) for name in frame.columns},
+        metadata={name: metadata_of(frame, name) for name in frame.columns},
     )
     if weight is not None:
         triples = triples.take(np.flatnonzero(weight > 0))

@@ -321,7 +321,7 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
     ) -> tuple[ClassCorrection, bool]:
         """Fit the correction; return it, and whether it claims that something local is to be corrected."""
         if len(self.classes_) > 2:
-            layout = None if self.input_reading_ is None else self.input_reading_.layout
+            layout = None if self.input_reading_ is None else self.input_reading_.encoder.layout
             method = "global" if inputs is None else self.method
             found = fit_simplex(inputs, code, p, folds=folds, layout=layout, method=method, seed=self._seed(), **chosen)
             return found, found.structure
@@ -375,7 +375,7 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         outcome = code if two else top == code
         return Triples(
             inputs, np.clip(confidence, 0.0, 1.0), outcome.astype(np.float64), weight=weight,
-            group=groups, layout=reading.layout, encoder=reading.encoder, kind=EVENT if two else ANSWER,
+            group=groups, layout=reading.encoder.layout, encoder=reading.encoder, kind=EVENT if two else ANSWER,
             source={READ_COLUMNS: [one.to_dict() for one in reading.readings]} if reading.readings else {},
         )  # fmt: skip
 

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from miscal.base.threads import LARGEST_SEED
 from miscal.base.vocabulary import ANSWER, EVENT, Kind
-from miscal.data.readers.roles import Asked
+from miscal.data.readers.roles import PAIRS, pair_asked
 
 Method = Literal["paper", "auto"]
 METHODS: tuple[Method, ...] = ("paper", "auto")
@@ -128,8 +128,7 @@ class StudyPair(PairSettings, ReadOptions):
         if (self.score is None) == (self.data is None):
             raise ValueError("name either score, to ask a model, or data, a file or scored folder: exactly one of them")
         # which columns an answer or an event is read from is decided in one place
-        asked = Asked.of(**self.columns_as(self.outcome))
-        if asked.kind == EVENT and self.outcome == ANSWER:
+        if pair_asked(**self.columns_as(self.outcome))[0] == EVENT and self.outcome == ANSWER:
             raise ValueError("outcome: answer does not go with probability, event and positive: leave one of them out")
         if not PAIR_ID.fullmatch(self.pair):
             raise ValueError(
@@ -140,7 +139,7 @@ class StudyPair(PairSettings, ReadOptions):
 
     def columns_as(self, kind: Kind | None) -> dict[str, Any]:
         """Name the columns of probability and outcome; of an event the options of an answer name them, too."""
-        named = {name: getattr(self, name) for name in Asked.OPTIONS}
+        named = {name: getattr(self, name) for name in PAIRS}
         if kind != EVENT:
             return named
         probability, event = named["probability"] or named["confidence"], named["event"] or named["correct"]

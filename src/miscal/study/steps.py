@@ -29,7 +29,7 @@ from miscal.base.vocabulary import EVENT, Kind
 from miscal.base.workers import Ended, LostWorker, WorkItem
 from miscal.data.readers.opening import open_source
 from miscal.data.readers.read import read_triples
-from miscal.data.readers.roles import Asked, naming_alone
+from miscal.data.readers.roles import PAIRS, naming_alone, pair_asked
 from miscal.data.readers.source import own_parquet
 from miscal.data.splits import kept_units, permuted_split, split_by
 from miscal.data.triples import Triples
@@ -358,7 +358,7 @@ def outcome_of(pair: StudyPair, folder: StudyFolder) -> Kind:
     """
     if pair.outcome is not None:
         return pair.outcome
-    if Asked.of(**{name: getattr(pair, name) for name in Asked.OPTIONS}).kind == EVENT:
+    if pair_asked(**{name: getattr(pair, name) for name in PAIRS})[0] == EVENT:
         return EVENT
     scored = folder.scored(pair.pair) if pair.data is None else Path(pair.data)
     try:

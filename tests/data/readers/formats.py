@@ -26,71 +26,49 @@ def frame(n=N):
     )
 
 
-def write_csv(data, folder):
-    data.write_csv(folder / "d.csv")
-    return folder / "d.csv"
+def _placed(name, write):
+    """Return a function that writes rows into a folder, and returns the path."""
+
+    def written(data, folder):
+        write(data, folder / name)
+        return folder / name
+
+    return written
 
 
-def write_tsv(data, folder):
-    data.write_csv(folder / "d.tsv", separator="\t")
-    return folder / "d.tsv"
-
-
-def write_pandas_csv(data, folder):
-    pd.DataFrame(data.to_dict(as_series=False)).assign(correct=lambda d: d.correct == 1).to_csv(
-        folder / "p.csv", index=False
-    )
-    return folder / "p.csv"
-
-
-def write_latin_csv(data, folder):
-    (folder / "l.csv").write_bytes(data.write_csv().encode("latin-1"))
-    return folder / "l.csv"
-
-
-def write_bom_crlf_csv(data, folder):
+def _bom_crlf_csv(data, path):
     flat = data.with_columns(pl.col("text").str.replace("\n", " "))
-    (folder / "b.csv").write_bytes(b"\xef\xbb\xbf" + flat.write_csv().replace("\n", "\r\n").encode())
-    return folder / "b.csv"
+    path.write_bytes(b"\xef\xbb\xbf" + flat.write_csv().replace("\n", "\r\n").encode())
 
 
-def write_parquet(data, folder):
-    data.write_parquet(folder / "d.parquet")
-    return folder / "d.parquet"
-
-
-def write_jsonl(data, folder):
-    data.write_ndjson(folder / "d.jsonl")
-    return folder / "d.jsonl"
-
-
-def write_bom_blank_jsonl(data, folder):
+def _bom_blank_jsonl(data, path):
     lines = [json.dumps(record) for record in data.to_dicts()]
-    (folder / "b.jsonl").write_bytes(b"\xef\xbb\xbf" + "\r\n\r\n".join(lines).encode())
-    return folder / "b.jsonl"
+    path.write_bytes(b"\xef\xbb\xbf" + "\r\n\r\n".join(lines).encode())
 
 
-def write_odd_name(data, folder):
-    path = folder / "weïrd [name]* \U0001f600 & spaces.parquet"
-    data.write_parquet(path)
-    return path
+def _link(data, path):
+    path.symlink_to(write_parquet(data, path.parent))
 
 
-def write_link(data, folder):
-    (folder / "link.parquet").symlink_to(write_parquet(data, folder))
-    return folder / "link.parquet"
+def _pandas_csv(data, path):
+    pd.DataFrame(data.to_dict(as_series=False)).assign(correct=lambda d: d.correct == 1).to_csv(path, index=False)
 
+
+write_csv = _placed("d.csv", pl.DataFrame.write_csv)
+write_parquet = _placed("d.parquet", pl.DataFrame.write_parquet)
+write_jsonl = _placed("d.jsonl", pl.DataFrame.write_ndjson)
+write_latin_csv = _placed("l.csv", lambda data, path: path.write_bytes(data.write_csv().encode("latin-1")))
 
 FORMATS = {
     "parquet": write_parquet,
-    "parquet, odd name": write_odd_name,
-    "parquet, link": write_link,
+    "parquet, odd name": _placed("weïrd [name]* \U0001f600 & spaces.parquet", pl.DataFrame.write_parquet),
+    "parquet, link": _placed("link.parquet", _link),
     "csv": write_csv,
-    "csv of pandas": write_pandas_csv,
-    "csv with BOM and CRLF": write_bom_crlf_csv,
-    "tsv": write_tsv,
+    "csv of pandas": _placed("p.csv", _pandas_csv),
+    "csv with BOM and CRLF": _placed("b.csv", _bom_crlf_csv),
+    "tsv": _placed("d.tsv", lambda data, path: data.write_csv(path, separator="\t")),
     "jsonl": write_jsonl,
-    "jsonl with BOM, CRLF and blank lines": write_bom_blank_jsonl,
+    "jsonl with BOM, CRLF and blank lines": _placed("b.jsonl", _bom_blank_jsonl),
     "polars": lambda data, folder: data,
     "polars lazy": lambda data, folder: data.lazy(),
     "pandas": lambda data, folder: pd.DataFrame(data.to_dict(as_series=False), index=range(N, 0, -1)),

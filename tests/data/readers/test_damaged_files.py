@@ -11,29 +11,21 @@ from miscal.base.errors import CorruptFile, FileError, InputError
 from miscal.data.readers.opening import open_source
 from miscal.data.readers.read import read_triples
 
-from .formats import N, frame, write_csv, write_jsonl, write_parquet
+from .formats import N, frame, write_csv, write_jsonl
 
 pytestmark = pytest.mark.whole
 
 
-def test_a_parquet_file_cut_anywhere_is_corrupt(tmp_path):
-    whole = write_parquet(frame(), tmp_path).read_bytes()
-    for cut in np.random.default_rng(0).integers(1, len(whole), 50):
-        (tmp_path / "cut.parquet").write_bytes(whole[:cut])
-        with pytest.raises(CorruptFile, match=r"cut\.parquet"):
-            read_triples(tmp_path / "cut.parquet", features="x_*")
-
-
-@pytest.mark.parametrize("suffix", [".npy", ".safetensors"])
-def test_embeddings_cut_anywhere_are_corrupt(suffix, tmp_path):
-    X = np.ones((N, 4), dtype=np.float32)
-    path = tmp_path / f"e{suffix}"
-    np.save(path, X) if suffix == ".npy" else save_file({"x": X}, path)
+@pytest.mark.parametrize("name", ["d.parquet", "e.npy", "e.safetensors"])
+def test_a_file_cut_anywhere_is_corrupt(name, tmp_path):
+    path, X = tmp_path / name, np.ones((N, 4), dtype=np.float32)
+    write = {"d.parquet": frame().write_parquet, "e.npy": lambda at: np.save(at, X)}
+    write.get(name, lambda at: save_file({"x": X}, at))(path)
     whole = path.read_bytes()
     for cut in np.random.default_rng(0).integers(0, len(whole), 50):
         path.write_bytes(whole[:cut])
-        with pytest.raises(CorruptFile, match=path.name):
-            read_triples(frame(), embeddings=path)
+        with pytest.raises(CorruptFile, match=name):
+            read_triples(path, features="x_*") if name == "d.parquet" else read_triples(frame(), embeddings=path)
 
 
 def test_a_jsonl_file_cut_inside_a_line_names_the_line(tmp_path):
@@ -51,32 +43,6 @@ def test_a_csv_file_cut_inside_its_last_row_is_corrupt(tmp_path):
     (tmp_path / "cut.csv").write_text(whole[: whole.rindex(",") - 1])
     with pytest.raises(CorruptFile, match="cut short: line 121"):
         read_triples(tmp_path / "cut.csv", features="x_*")
-
-
-def test_a_flipped_bit_in_parquet_is_refused_by_name_or_gives_whole_and_valid_triples(tmp_path):
-    whole = bytearray(write_parquet(frame(), tmp_path).read_bytes())
-    rng = np.random.default_rng(0)
-    corrupt = read = 0
-    for _ in range(100):
-        damaged = bytearray(whole)
-        damaged[rng.integers(len(whole))] ^= 1 << rng.integers(8)
-        (tmp_path / "flip.parquet").write_bytes(damaged)
-        try:
-            triples, error = read_triples(tmp_path / "flip.parquet", features="x_*"), None
-        except InputError as caught:
-            triples, error = None, caught
-        if triples is None:  # where the flip made a value that cannot be, its column is named
-            corrupt += isinstance(error, CorruptFile)
-            named = ("flip.parquet",) if isinstance(error, CorruptFile) else ("confidence", "correct", "x_1", "x_2")
-            assert any(name in str(error) for name in named)
-            continue
-        read += 1
-        assert len(triples) == N
-        assert np.isfinite(triples.X).all()
-        assert ((triples.confidence >= 0) & (triples.confidence <= 1)).all()
-        assert np.isin(triples.correct, [0, 1]).all()
-    assert corrupt > 5  # flips in the footer
-    assert read > 5  # flips in text or in the low bits of numbers, which no checksum guards
 
 
 @pytest.mark.parametrize("name", ["d.parquet", "d.csv", "d.jsonl", "e.npy", "e.safetensors"])
@@ -140,7 +106,7 @@ def test_a_lone_surrogate_becomes_the_replacement_character(tmp_path):
 
 def test_csv_headers_that_cannot_be_used(tmp_path):
     (tmp_path / "d.csv").write_text("a,b,a\n1,2,3\n")
-    with pytest.raises(InputError, match="more than once in the header: 'a'"):
+    with pytest.raises(InputError, match="the header repeats 'a'"):
         open_source(tmp_path / "d.csv")
     for ending, mark, said in (
         ("csv", ";", "by semicolons; save it with commas"),

@@ -51,13 +51,14 @@ def test_every_synonym_is_found_and_echoed(role):
 def test_the_exact_name_wins_over_synonyms():
     data = frame().with_columns(p=pl.lit(0.5), y=pl.lit(1))
     assert read_triples(data, features="n").source["columns"]["confidence"] == "confidence"
+    with pytest.raises(MissingColumn, match=r"no column is called correct, .*`correct`"):
+        read_triples(frame().drop("correct"), features="x")
 
 
 def test_several_synonyms_are_refused_and_listed():
     data = frame().rename({"confidence": "p"}).with_columns(conf=pl.lit(0.5))
-    with pytest.raises(
-        InputError, match=r"several columns could be meant: 'p', 'conf'; name one of them \(confidence='p'\)"
-    ):
+    said = r"several columns could be meant: 'p', 'conf'; name one of them \(confidence='p'\)"
+    with pytest.raises(InputError, match=said):
         read_triples(data, features="n")
     assert read_triples(data, confidence="conf", features="n").confidence.tolist() == [0.5] * N
 
@@ -69,6 +70,7 @@ def test_several_synonyms_are_refused_and_listed():
         ({"correct": "Corect"}, r"correct: .*did you mean 'correct'"),
         ({"text": "txet"}, r"text: there is no column 'txet'"),
         ({"metadata": "n,m"}, r"metadata: there is no column 'm'"),
+        ({"names_only": "xx"}, r"names_only: there is no column 'xx' \(did you mean 'x'"),
         ({"split": "spilt"}, r"split: there is no column 'spilt'"),
         ({"group": "g"}, r"group: there is no column 'g'"),
         ({"features": "x,xx"}, r"features: there is no column 'xx' \(did you mean 'x'"),
@@ -82,17 +84,13 @@ def test_missing_columns_are_named_listed_and_a_near_one_suggested(options, mess
     assert "The columns are 'confidence', 'correct', 'x', 'n'" in str(error.value)
 
 
-def test_no_usual_name_at_all():
-    with pytest.raises(MissingColumn, match=r"no column is called correct, .*`correct`"):
-        read_triples(frame().drop("correct"), features="x")
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"features": ""}, "no column was named"),
         ({"features": "correct"}, "'correct' is the outcome"),
         ({"features": "x", "confidence": "correct"}, "two columns; both are 'correct'"),
+        ({"features": "x", "names_only": "x"}, "names_only: 'x' is named as a feature, too"),
         ({"features": "x", "on_invalid": "ignore"}, "'error' or 'drop'; got 'ignore'"),
     ],
 )
@@ -177,17 +175,13 @@ def test_a_missing_value_in_a_condition_leaves_the_row_out_and_says_so():
         ("n > 1000", "keeps none of the 200 rows"),
         ("read_csv('/etc/passwd') > n", "is not a condition"),
         ("n > (select max(n) from self)", "where:"),
+        ('kind == "a"', "Text values are written in single quotes"),
         ("__import__('os').system('true')", "where:"),
     ],
 )
 def test_conditions_that_mean_nothing_are_refused(where, message):
     with pytest.raises(InputError, match=message):
-        read_triples(frame(), where=where, features="x")
-
-
-def test_double_quotes_in_a_condition_are_explained():
-    with pytest.raises(MissingColumn, match="Text values are written in single quotes"):
-        read_triples(frame(kind=["a"] * N), where='kind == "a"', features="x")
+        read_triples(frame(kind=["a"] * N), where=where, features="x")
 
 
 def test_rows_are_numbered_as_in_the_file_whatever_the_condition():
@@ -233,10 +227,12 @@ def test_a_word_in_a_csv_is_an_invalid_value_of_its_row_where_rows_may_be_droppe
         read_triples(path, features="x", on_invalid="drop")
 
 
-def test_confidences_of_which_most_lie_outside_are_refused_as_a_column():
-    data = frame().with_columns(
-        confidence=pl.when(pl.int_range(pl.len()) < 120).then(1.5).otherwise(pl.col("confidence"))
-    )
+def test_confidences_out_of_range_are_refused_or_dropped_and_where_most_are_as_a_column():
+    data = with_cells("confidence", {1: 1.5, 4: -0.2})
+    with pytest.raises(InputError, match=r"confidence: 2 of 200 .*outside \[0, 1\] .rows 1, 4"):
+        read_triples(data, features="x")
+    assert len(read_triples(data, features="x", on_invalid="drop")) == N - 2
+    data = with_cells("confidence", dict.fromkeys(range(120), 1.5))
     with pytest.raises(InputError, match=r"confidence must lie in \[0, 1\]; got 120 of 200"):
         read_triples(data, features="x", on_invalid="drop")
 
@@ -258,13 +254,6 @@ def test_a_missing_text_is_refused_where_it_is_x_and_empty_where_it_is_shown():
         read_triples(data, text="text", embed_model="tfidf")
     assert read_triples(data, features="x").text[100] == ""
     assert len(read_triples(data, text="text", embed_model="tfidf", on_invalid="drop")) == N - 1
-
-
-def test_confidences_out_of_range_are_refused_or_dropped():
-    data = with_cells("confidence", {1: 1.5, 4: -0.2})
-    with pytest.raises(InputError, match=r"confidence: 2 of 200 .*outside \[0, 1\] .rows 1, 4"):
-        read_triples(data, features="x")
-    assert len(read_triples(data, features="x", on_invalid="drop")) == N - 2
 
 
 @pytest.mark.parametrize("on_invalid", ["error", "drop"])
@@ -308,13 +297,9 @@ def test_one_class_and_too_few_rows_are_refused():
         read_triples(frame().with_columns(x=pl.lit(float("inf"))), features="x", on_invalid="drop")
 
 
-def test_an_id_may_be_what_rows_belong_to():
-    data = frame(id=[f"q{i % 50}" for i in range(N)])
-    assert read_triples(data, features="x", group="id").group.tolist() == data["id"].to_list()
-
-
 def test_rows_of_one_id_hang_together_whatever_the_condition_leaves():
     data = frame(id=[f"q{i % 100}" for i in range(N)], model=["a"] * 100 + ["b"] * 100)
+    assert read_triples(data, features="x", group="id").group.tolist() == data["id"].to_list()
     repeated = read_triples(data, features="x").candidate_groups
     assert [(one.name, one.kind) for one in repeated if one.name == "id"] == [("id", "named")]
     assert "id" not in {one.name for one in read_triples(data, features="x", where="model = 'b'").candidate_groups}
@@ -327,10 +312,8 @@ def test_a_users_split_is_used_as_it_is_and_straddling_inputs_are_warned_of():
     assert not any("straddle" in note or "more than one split" in note for note in t.notes)
     t = read_triples(frame(fold=split, x=[*range(199), 0]), split="fold", features="x")
     assert any(note.startswith("1 inputs (2 rows) occur in more than one split") for note in t.notes)
-    with pytest.raises(
-        InputError,
-        match=r"split \(column 'fold'\) must hold only .*'holdout' \(none of these in 1 of 200 rows: row 199",
-    ):
+    said = r"split \(column 'fold'\) must hold only .*'holdout' \(none of these in 1 of 200 rows: row 199"
+    with pytest.raises(InputError, match=said):
         read_triples(frame(fold=[*split[:199], "holdout"]), split="fold", features="x")
     with pytest.raises(InputError, match="150 train, 50 val, 0 test"):
         read_triples(frame(fold=["train"] * 150 + ["val"] * 50), split="fold", features="x")
@@ -387,17 +370,12 @@ def test_test_rows_teach_the_encoder_nothing():
     assert (t.X[160:] == [1, 0, -1]).all()
 
 
-def test_without_a_split_all_rows_teach_the_encoder():
-    t = read_triples(frame(text=["alpha", "beta"] * 80 + ["gamma"] * 40), text="text", embed_model="tfidf")
-    assert sorted(t.encoder.terms) == ["alpha", "beta", "gamma"]
-    assert t.source["x"]["kind"] == "text-tfidf"
-    assert "TF-IDF" in t.source["x_source"]
-
-
-def test_a_column_called_text_is_x_when_nothing_else_is_named(monkeypatch):
-    t = read_triples(frame(text=[f"word{i % 9}" for i in range(N)]), embed_model="tfidf")
-    assert t.encoder.kind == "text-tfidf"
+def test_a_column_called_text_is_x_when_nothing_else_is_named_and_without_a_split_all_rows_teach_the_encoder():
+    t = read_triples(frame(text=["alpha", "beta"] * 80 + ["gamma"] * 40), embed_model="tfidf")
     assert any("the inputs are the column 'text'" in note for note in t.notes)
+    assert sorted(t.encoder.terms) == ["alpha", "beta", "gamma"]
+    assert t.encoder.kind == t.source["x"]["kind"] == "text-tfidf"
+    assert "TF-IDF" in t.source["x_source"]
 
 
 @settings(max_examples=25)
@@ -436,16 +414,14 @@ def test_new_rows_that_do_not_fit_the_model_are_refused():
     by_features = read_triples(data, features="x").encoder
     by_embeddings = read_triples(data, embeddings=np.eye(N)[:, :3]).encoder
     by_text = read_triples(data, text="q", embed_model="tfidf").encoder
-    with pytest.raises(MissingColumn, match="text: there is no column 'q'"):
-        read_inputs(data.drop("q"), encoder=by_text)
-    with pytest.raises(InputError, match="X has 4 features, but the model was fitted with 3"):
-        read_inputs(data, encoder=by_embeddings, embeddings=np.zeros((N, 4)))
-    with pytest.raises(InputError, match=r"fitted on embeddings as given.*got none"):
-        read_inputs(data, encoder=by_embeddings, features="x")
-    with pytest.raises(InputError, match="fitted on the columns"):
-        read_inputs(data, encoder=by_features, features="n")
-    with pytest.raises(InputError, match=r"fitted on 1 feature columns.*got embeddings"):
-        read_inputs(data, encoder=by_features, embeddings=np.zeros((N, 1)))
-    with pytest.raises(InputError, match="fitted on the columns"):
-        read_inputs(data, encoder=by_text, features="x")
+    for rows, encoder, options, said in (
+        (data.drop("q"), by_text, {}, "text: there is no column 'q'"),
+        (data, by_embeddings, {"embeddings": np.zeros((N, 4))}, "X has 4 features, but the model was fitted with 3"),
+        (data, by_embeddings, {"features": "x"}, "fitted on embeddings as given.*got none"),
+        (data, by_features, {"features": "n"}, "fitted on the columns"),
+        (data, by_features, {"embeddings": np.zeros((N, 1))}, "fitted on 1 feature columns.*got embeddings"),
+        (data, by_text, {"features": "x"}, "fitted on the columns"),
+    ):
+        with pytest.raises(InputError, match=said):
+            read_inputs(rows, encoder=encoder, **options)
     assert len(read_inputs(data[:1], encoder=by_features)) == 1

@@ -95,10 +95,14 @@ def test_what_is_not_the_probability_of_each_class_is_refused(found, tmp_path):
 
     refused("there is no column 'p_dog', and the model needs the probability of each of its 3", NEW.drop("p_dog"),
             MissingColumn)  # fmt: skip
-    refused("2 columns are named for the 3 classes", probabilities=["p_cat", "p_dog"])
+    refused("each of its 3 classes .*; got 'p_cat', 'p_dog'", probabilities=["p_cat", "p_dog"])
     refused("does not match the columns of the model", probabilities="*a*")
-    refused("needs the probability of each: name their columns", confidence="p_cat")
-    refused("must have 3 columns", NEW.drop(OWN), probabilities=str(_saved(tmp_path, np.eye(40))))
+    refused("needs the probability of each of its 3 .*: name `probabilities`", confidence="p_cat")
+    refused(
+        "each of its 3 classes .* the matrix has the shape",
+        NEW.drop(OWN),
+        probabilities=str(_saved(tmp_path, np.eye(40))),
+    )
     refused("lengths differ", NEW.drop(OWN), probabilities=str(_saved(tmp_path, np.eye(3))))
     refused("called as the classes are", NEW.drop(OWN), probabilities=NEW.select(OWN).rename(str.upper))
     refused("give their probabilities in this order", NEW.drop(OWN), probabilities=np.eye(3)[[0] * 40],

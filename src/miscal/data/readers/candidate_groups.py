@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -17,10 +18,9 @@ from miscal.base.folds import PERIODS
 from miscal.data.encoders.dates import read_dates
 from miscal.data.encoders.features import embedding_columns
 from miscal.data.readers.leaks import LeakSearch
-from miscal.data.readers.roles import Grouping
+from miscal.data.readers.roles import Grouping, Roles
 from miscal.data.readers.rows import TableRows
 from miscal.data.readers.source import Source
-from miscal.data.triples import Triples
 
 MOST_ROWS = 5_000_000
 """Above so many rows no column is looked at: it would take memory for each."""
@@ -210,13 +210,11 @@ def _followed(
     `named`: columns that are believed by their names.
     """
     whole = [name for name in names if frame[name].dtype.is_integer() or frame[name].dtype == pl.String]
-    for time in whole:
-        if not TIMES.fullmatch(time) or frame[time].null_count():
-            continue
+    whole = [name for name in whole if not frame[name].null_count()]
+    times = [name for name in whole if TIMES.fullmatch(name)]
+    for time in times:
         when, at = _numbered(frame[time])
-        for name in whole:
-            if name in (time, *named) or TIMES.fullmatch(name) or frame[name].null_count():
-                continue
+        for name in (name for name in whole if name not in (*times, *named)):
             unit, size = _numbered(frame[name])
             # pairs of rows that would be of one time if times were dealt out by chance
             by_chance = float(size @ (size - 1)) / 2 * float(at @ at) / len(unit) ** 2
@@ -231,9 +229,9 @@ def _followed(
 def _of_column(series: pl.Series, name: str) -> Iterator[tuple[Candidate, NDArray[np.int64]]]:
     series = series.fill_nan(None) if series.dtype.is_float() else series
     n = len(series)
-    if series.dtype.is_nested() or series.dtype == pl.Boolean or not n - series.null_count() > 0:
+    if series.dtype.is_nested() or series.dtype in (pl.Boolean, pl.Object):
         return
-    if series.null_count() > BLANK_SHARE * n or series.dtype == pl.Object:
+    if not n or series.null_count() > BLANK_SHARE * n:
         return
     if read_dates(series) is not None:
         for period in PERIODS_COUNTED:
@@ -280,26 +278,27 @@ def _kind(series: pl.Series, name: str) -> Kind:
 
 
 def candidates_of(
-    table: Source,
-    rows: TableRows,
-    triples: Triples,
-    passed_over: Collection[str | None],
-    known_later: Collection[str],
-    seed: int,
+    table: Source, rows: TableRows, f: np.ndarray, y: np.ndarray, roles: Roles, known_later: Sequence[str], seed: int
 ) -> dict[Candidate, NDArray[np.int64]]:
     """Look for columns that rows may be counted by, those of a table included that play no part.
 
-    `rows`: of the table, as the triples are; `passed_over`: columns that are not looked at; `known_later`: those that
-    may be known only after the outcome, as an identity never is; `seed`: of the rows that are asked whether one is.
+    `rows`: of the table; `f`, `y` (n,): confidences and outcomes; `known_later`: columns that may be known only after
+    the outcome, as an identity never is; `seed`: of the rows that are asked whether one is.
     """
-    if len(triples) > MOST_ROWS:
+    if len(y) > MOST_ROWS:
         return {}
-    others = _other_columns(table, rows.frame, rows.row)
+    seen = {*roles.features, *roles.naming, *known_later, roles.id}
+    passed_over = {*roles.reserved.keys() - seen, roles.text, *roles.keys}
+    names = [name for name in table.columns if name not in rows.frame.columns]
+    others = rows.frame.select()
+    # columns that nobody asked for must not stop a run
+    with suppress(MiscalError, pl.exceptions.PolarsError, ValueError, TypeError):
+        others = table.load(names)[rows.row] if 0 < len(names) <= MOST_COLUMNS else others
     frame = pl.concat([rows.frame, others], how="horizontal")
     # coordinates of an embedding identify nothing one by one
-    passed_over = {*passed_over, *embedding_columns(frame, frame.columns)}
+    passed_over |= {*embedding_columns(frame, frame.columns)}
     found = candidate_groups(frame, [name for name in frame.columns if name not in passed_over])
-    residual = triples.correct - triples.confidence
+    residual = y - f
     residual -= residual.mean()
     found = {
         one: unit
@@ -309,10 +308,7 @@ def candidates_of(
     # columns that play no part have not been asked whether they are known only after the outcome
     unsure = [one.column for one in found if one.kind not in ("named", "identifier")]
     asked = [name for name in dict.fromkeys(unsure) if name in others.columns]
-    later = {
-        *known_later,
-        *(LeakSearch(others, asked, triples.correct, triples.confidence, seed).alone(asked) if asked else ()),
-    }
+    later = {*known_later, *(LeakSearch(others, asked, y, f, seed).alone(asked) if asked else ())}
     return {one: unit for one, unit in found.items() if one.column not in later.intersection(unsure)}
 
 
@@ -321,18 +317,6 @@ def _measures(number: NDArray[np.int64], residual: NDArray[np.float64]) -> bool:
     sums, n = np.bincount(number, residual), np.bincount(number)
     within = (sums @ sums - residual @ residual) / (n @ n - len(number))
     return bool(sums[:-1] @ sums[1:] / (n[:-1] @ n[1:]) > ALIKE * within > 0)
-
-
-def _other_columns(table: Source, frame: pl.DataFrame, row: NDArray[np.int64]) -> pl.DataFrame:
-    """Read the columns of a table that play no part, for the rows `row`; none where they cannot be read."""
-    others = [name for name in table.columns if name not in frame.columns]
-    if not others or len(others) > MOST_COLUMNS:
-        return frame.select()
-    try:
-        return table.load(others)[row]
-    # columns that nobody asked for must not stop a run
-    except (MiscalError, pl.exceptions.PolarsError, ValueError, TypeError):
-        return frame.select()
 
 
 def _numbered(series: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

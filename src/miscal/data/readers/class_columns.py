@@ -6,6 +6,7 @@ import fnmatch
 import os.path
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,10 @@ from numpy.typing import NDArray
 
 from miscal.base.arrays import SHOWN_IN_WARNING, as_text, column_of, value_list
 from miscal.base.errors import InputError, MissingColumn, argument
-from miscal.data.columns import split_names
+from miscal.data.columns import Columns, split_names
 from miscal.data.judged import LEAST_CLASSES, ClassProbabilities
 from miscal.data.readers.names import find, guess, listed
-from miscal.data.readers.rows import RowFaults, TableRows, label, numbers_in
+from miscal.data.readers.rows import RowFaults, TableRows, label, numbers_in, refuse_lengths
 from miscal.data.readers.source import ENDINGS, Source, damage, existing, is_matrix_file, read_matrix
 
 CONFIDENCE, CORRECT, PREDICTED = "largest probability", "largest is right", "predicted"
@@ -82,11 +83,8 @@ class ClassColumns:
 
     def refuse_other_length(self, n: int) -> None:
         """Refuse a matrix that has not one row for each of n rows."""
-        if self.matrix is not None and (shape := read_matrix(self.matrix).shape)[0] != n:
-            raise InputError(
-                f"lengths differ: the data have {n} rows, the probabilities have shape {shape}; give one row of "
-                f"probabilities per row of data, in the same order, before any {argument('where')}"
-            )
+        if self.matrix is not None:
+            refuse_lengths(read_matrix(self.matrix).shape, n, "probabilities")
 
     def values(self, frame: pl.DataFrame, faults: RowFaults, *, typed: bool = True) -> NDArray[np.float64]:
         """Return the numbers of rows as they are written, (n, K), NaN where missing.
@@ -95,11 +93,10 @@ class ClassColumns:
         """
         if self.matrix is not None:
             return np.array(read_matrix(self.matrix)[faults.row], dtype=np.float64)
-        named = {name: label("probabilities", name) for name in self.columns}
-        return np.column_stack([
-            numbers_in(column_of(frame, name), shown, faults, repr(name), typed=typed, blanks=True)
-            for name, shown in named.items()
-        ])  # fmt: skip
+        read = partial(numbers_in, faults=faults, typed=typed, blanks=True)
+        shown = [label("probabilities", name) for name in self.columns]
+        columns = zip(self.columns, shown, strict=True)
+        return np.column_stack([read(column_of(frame, name), said, said=repr(name)) for name, said in columns])
 
     def codes(self, rows: TableRows) -> NDArray[np.int64]:
         """Return the place of each row's class, (n,): -1 where it is missing, -2 where it is none of the classes."""
@@ -108,29 +105,25 @@ class ClassColumns:
         return np.array([-1 if one is None else places.get(one, -2) for one in written], dtype=np.int64)
 
 
-def find_classes(
-    table: Source, probabilities: Any, named_label: str | None, classes: str | Path | Sequence[Any] | None
-) -> ClassColumns | None:
+def find_classes(table: Source, asked: Columns) -> ClassColumns | None:
     """Find the classes that were asked for, by a pattern, columns or a matrix; None where none were."""
-    if probabilities is None:
-        given = {"label": named_label, "classes": classes}
-        for name, value in given.items():
-            if value is not None:
-                raise InputError(f"{name} is of several classes: name their probabilities too "
-                                 f"({argument('probabilities', takes='NAMES')})")  # fmt: skip
+    if asked.probabilities is None:
+        for name in ("label", "classes"):
+            if getattr(asked, name) is not None:
+                raise InputError(f"{name} is of several classes: name {argument('probabilities', takes='NAMES')}, too")
         return None
-    names = None if classes is None else class_names(classes)
-    column = guess("label", table.columns) if named_label is None else find(named_label, table.columns, what="label")
+    names = None if asked.classes is None else class_names(asked.classes)
+    column = guess("label", table.columns) if asked.label is None else find(asked.label, table.columns, what="label")
     predicted = PREDICTED if PREDICTED not in table.columns else f"{PREDICTED} class"
-    columns, opened, matrix = (), (), _matrix(probabilities, table.columns)
+    columns, opened, matrix = (), (), _matrix(asked.probabilities, table.columns)
     if matrix is None:
-        columns, opened = _columns(probabilities, table, column)
+        columns, opened = _columns(asked.probabilities, table, column)
     elif len(shape := read_matrix(matrix).shape) != 2:
         raise InputError(f"probabilities must be a matrix of shape (n, K); its shape is {shape}")
     elif names is None:
         raise InputError(
-            f"classes: a matrix of probabilities does not say what its {shape[1]} columns are: give their names in "
-            f"this order ({argument('classes', takes='FILE')}), as the labels write them"
+            f"classes: a matrix does not say what its {shape[1]} columns are: give their names in this order, as the "
+            f"labels write them ({argument('classes', takes='FILE')})"
         )
     k = len(columns) if matrix is None else shape[1]
     if names is None:
@@ -188,9 +181,7 @@ def _check_class_names(names: Sequence[str]) -> tuple[str, ...]:
     if len(names) < LEAST_CLASSES:
         raise InputError(
             f"probabilities: at least {LEAST_CLASSES} classes are needed; got {len(names)} ({value_list(names)}). Of "
-            "two classes, give the probability of one as that of an event "
-            f"({argument('probability', takes='COL')} {argument('event', takes='COL')} "
-            f"{argument('positive', takes='VALUE')})"
+            f"two, one is an event: {argument('probability', takes='COL')} {argument('event', takes='COL')}"
         )
     return tuple(names)
 
@@ -322,48 +313,30 @@ def classes_of(
         if probabilities is not None:
             raise InputError(f"probabilities: the model has no classes; name its column with {argument(option)}")
         return None
-    k, names = len(classes.names), value_list(classes.names)
+    k, asked = len(classes.names), argument("probabilities", takes="NAMES")
+    needed = f"the model needs the probability of each of its {k} classes ({value_list(classes.names)}), in this order"
     if named is not None:
-        raise InputError(
-            f"{option}: the model is of {k} classes, so it needs the probability of each: name their columns with "
-            f"{argument('probabilities')} instead"
-        )
-    matrix = _matrix(probabilities, source.columns)
-    if matrix is not None:
+        raise InputError(f"{option}: {needed}: name {asked} instead")
+    if (matrix := _matrix(probabilities, source.columns)) is not None:
         if (shape := read_matrix(matrix).shape)[1:] != (k,):
-            raise InputError(
-                f"probabilities: the matrix must have {k} columns, one for each class of the model ({names}), in this "
-                f"order; its shape is {shape}"
-            )
+            raise InputError(f"probabilities: {needed}; the matrix has the shape {shape}")
         return replace(classes, columns=(), matrix=matrix)
     columns = classes.columns
     if probabilities is not None:
-        columns = _in_order_of_classes(probabilities, source.columns, columns)
-    elif not columns:
-        raise InputError(
-            f"probabilities: the model was given a matrix of {k} classes, so new rows need one, too: name it "
-            f"({argument('probabilities', takes='FILE')})"
-        )
+        columns = _in_order_of_classes(split_names(probabilities), source.columns, columns)
     absent = [name for name in columns if name not in source.columns]
     if absent:
         raise MissingColumn(
-            f"probabilities: there is no column {value_list(absent)}, and the model needs the probability of each of "
-            f"its {k} classes: give it, or name other columns ({argument('probabilities', takes='NAMES')}). "
+            f"probabilities: there is no column {value_list(absent)}, and {needed}: give it, or name others ({asked}). "
             f"{listed(source.columns)}"
         )
     if len(columns) != k:
-        raise InputError(
-            f"probabilities: {len(columns)} columns are named for the {k} classes of the model ({names}): name one for "
-            "each, in this order"
-        )
+        raise InputError(f"probabilities: {needed}; got {value_list(columns) if columns else 'none'}: name {asked}")
     return replace(classes, columns=columns)
 
 
-def _in_order_of_classes(
-    probabilities: str | Sequence[str], columns: Sequence[str], own: tuple[str, ...]
-) -> tuple[str, ...]:
+def _in_order_of_classes(names: tuple[str, ...], columns: Sequence[str], own: tuple[str, ...]) -> tuple[str, ...]:
     """Return columns in the order of the classes: the model's own in its order, however they are named."""
-    names = split_names(probabilities)
     patterns = [name for name in names if name not in columns and any(sign in name for sign in "*?[")]
     matched = {column for name in names for column in ([name] if name in columns else fnmatch.filter(columns, name))}
     if own and matched == set(own):

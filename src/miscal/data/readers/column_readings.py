@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -22,10 +21,10 @@ from miscal.data.encoders.kinds import CategoryColumn, DateColumn, NumberColumn,
 from miscal.data.encoders.texts import text_encoder
 from miscal.data.readers.candidate_groups import FEW_UNITS, candidate_groups, names_identity
 from miscal.data.readers.leaks import LEAST_CHANCE, Leak, LeakSearch, blank_leaks
+from miscal.data.readers.names import RIGHT
 from miscal.data.readers.opening import Frame, is_table
 from miscal.data.readers.roles import Roles
-from miscal.data.readers.rows import TableRows, XSource
-from miscal.data.triples import InputLayout
+from miscal.data.readers.rows import TableRows
 
 FEATURES, METADATA, NAMES_ONLY = "features", "metadata", "names only"
 """Roles of a column."""
@@ -125,7 +124,9 @@ def read_columns(
         if name in coordinates and reading.read_as == NumberColumn.type:
             reading = replace(reading, read_as=COORDINATE)
         if reading.left_out is None and series.dtype not in (pl.List, pl.Array):
-            alike = kept.setdefault(_content_key(series), [])
+            # type and a sum of hashes: alike of equal columns, so that each is compared with few others
+            values = series.cast(pl.String) if series.dtype in (pl.Categorical, pl.Enum) else series
+            alike = kept.setdefault((series.dtype, int(values.hash().to_numpy().sum(dtype=np.uint64))), [])
             same = (before for before in alike if name not in chosen and column_of(frame, before).equals(series))
             if (before := next(same, None)) is not None:
                 reading = replace(reading, left_out=f"it is the same as {before!r}")
@@ -143,11 +144,10 @@ def used(readings: Sequence[ColumnReading], *, needed: bool = True) -> tuple[str
     kept = tuple(one.name for one in readings if one.left_out is None)
     if needed and readings and not kept:
         reasons = "; ".join(f"{one.name!r}: {one.left_out}" for one in readings[:5])
+        takes = {"features": "COL,COL", "embeddings": "FILE.npy", "text": "COL"}
         raise InputError(
             f"no inputs are left: none of the {len(readings)} other columns says of what kind a row is ({reasons}). "
-            f"Name feature columns ({argument('features', takes='COL,COL')}), embeddings "
-            f"({argument('embeddings', takes='FILE.npy')}) or a column of text "
-            f"({argument('text', takes='COL')})"
+            f"Name some: {', '.join(argument(name, takes=what) for name, what in takes.items())}"
         )
     return kept
 
@@ -174,10 +174,9 @@ def _reading(series: pl.Series, name: str, *, chosen: bool) -> ColumnReading:
     missing = blank_rows(series)
     known = series.filter(pl.Series(~missing)) if missing.any() else series
     distinct = 0 if series.dtype.is_nested() or series.dtype == pl.Object else known.n_unique()
-    blanks = len(series) - len(known)
     read_as = "other" if kind is None else "boolean" if series.dtype == pl.Boolean else kind.type
     why = None if chosen else _left_out(series, known, name, read_as, distinct)
-    return ColumnReading(name, read_as, distinct, blanks, why)
+    return ColumnReading(name, read_as, distinct, len(series) - len(known), why)
 
 
 def _left_out(series: pl.Series, known: pl.Series, name: str, read_as: str, distinct: int) -> str | None:
@@ -199,43 +198,35 @@ def _left_out(series: pl.Series, known: pl.Series, name: str, read_as: str, dist
     return None
 
 
-def _content_key(series: pl.Series) -> tuple[pl.DataType, int]:
-    """Type and a sum of hashes: alike of equal columns, so that each is compared with few others."""
-    values = series.cast(pl.String) if series.dtype in (pl.Categorical, pl.Enum) else series
-    return series.dtype, int(values.hash().to_numpy().sum(dtype=np.uint64))
-
-
 ROWS_OF_A_LEVEL = 10
 """Rows that each right answer has on average where another column is taken for the same in other words."""
 
 
-def with_readings(
-    frame: pl.DataFrame, inputs: XSource, roles: Roles, text: str | None, allowed: Sequence[str]
-) -> tuple[XSource, tuple[ColumnReading, ...], Roles]:
+def with_readings(frame: pl.DataFrame, roles: Roles, text: str | None) -> tuple[Roles, tuple[ColumnReading, ...]]:
     """Say what every column is read as, and what x is made of: the columns that say of what kind a row is."""
-    names = dict.fromkeys((*inputs.features, *roles.naming))
-    readings = read_columns(frame, list(names), chosen={*inputs.chosen, *(roles.names_only if roles.named else ())})
+    names = dict.fromkeys((*roles.features, *roles.naming))
+    readings = read_columns(frame, list(names), chosen={*roles.chosen, *(roles.names_only if roles.named else ())})
     if not roles.named:
         lists = [name for name in roles.naming if column_of(frame, name).dtype.is_nested()]
         readings = tuple(replace(one, left_out=LIST) if one.name in lists else one for one in readings)
-        roles = roles.drop_naming([one.name for one in readings if one.left_out is not None])
-    asked = {*inputs.chosen, *(roles.naming if roles.named else ()), *allowed}
+        roles = roles.without([one.name for one in readings if one.left_out is not None])
+    asked = {*roles.chosen, *(roles.naming if roles.named else ()), *roles.allowed}
     keys = {one.name for one in readings if one.name not in asked and _is_key(one, frame, roles)}
     readings = tuple(replace(one, left_out=KEY) if one.name in keys else one for one in readings)
-    roles = roles.drop_naming(keys)
+    roles = roles.without(keys)
     readings = tuple(replace(one, role=_role_in(one, roles)) for one in readings)
-    named = [one for one in readings if one.name in inputs.features]
-    features = used(named, needed=inputs.kind == "features" and text is None)
+    named = [one for one in readings if one.name in roles.features]
+    features = used(named, needed=roles.x == "features" and text is None)
     # texts that a person names are seen, too, unless an embedding is there
-    of_text = text is not None and inputs.kind == "features" and not embedding_columns(frame, features)
-    return replace(inputs, features=features, kind="text" if of_text else inputs.kind), readings, roles
+    of_text = text is not None and roles.x == "features" and not embedding_columns(frame, features)
+    return replace(roles, features=features, x="text" if of_text else roles.x), readings
 
 
 def _is_key(reading: ColumnReading, frame: pl.DataFrame, roles: Roles) -> bool:
     """Whether a column that could be an input holds the right answers, or one value for each of them."""
-    if reading.left_out is not None or reading.name in roles.answers.keys:
+    if reading.left_out is not None or reading.name in roles.keys:
         return reading.left_out is None
-    for key in (column_of(frame, name) for name in roles.answers.keys if name in frame.columns):
+    for key in (column_of(frame, name) for name in roles.keys if name in frame.columns):
         if 1 < reading.levels == key.drop_nulls().n_unique() <= len(frame) / ROWS_OF_A_LEVEL:
             pairs = pl.DataFrame({"key": key, "other": column_of(frame, reading.name)}).drop_nulls()
             if len(pairs) and pairs.n_unique() == reading.levels:
@@ -252,31 +243,28 @@ def _role_in(reading: ColumnReading, roles: Roles) -> str:
 
 
 def without_leaks(
-    rows: TableRows,
-    f: np.ndarray,
-    y: np.ndarray,
-    readings: Sequence[ColumnReading],
-    inputs: XSource,
-    roles: Roles,
-    allowed: Sequence[str],
-    seed: int,
-) -> tuple[tuple[ColumnReading, ...], XSource, Roles, tuple[str, ...]]:
+    rows: TableRows, f: np.ndarray, y: np.ndarray, readings: Sequence[ColumnReading], roles: Roles, seed: int
+) -> tuple[tuple[ColumnReading, ...], Roles, tuple[str, ...]]:
     """Leave columns out that tell the outcome as only what comes after it; evaluation rows by a split have no say.
 
     An identity tells by its blanks alone; where all rows of each unit have the same outcome, it is no input either.
-    Returns readings, inputs, roles and notes.
+    Returns readings, roles and notes.
     """
     teaching = np.full(len(y), True)
     if roles.split is not None:
         teaching = column_of(rows.frame, roles.split).cast(str).ne_missing("test").to_numpy()
     frame, known = rows.frame.filter(teaching), (y[teaching], f[teaching])
-    part = {*inputs.features, *roles.naming}
-    asked = {one.name: one for one in readings if one.name in part.difference(allowed)}
+    part = {*roles.features, *roles.naming}
+    asked = {one.name: one for one in readings if one.name in part.difference(roles.allowed)}
     dates = [one.name for one in readings if one.read_as == DateColumn.type]
     units = _identities(frame, roles, dates)
     same = [name for name, unit in units.items() if _one_outcome(unit, known[0])]
     units = {name: unit for name, unit in units.items() if unit.max() >= FEW_UNITS}
-    found = blank_leaks(frame, [*asked], *known, units=partial(_countable, units.values(), frame, dates))
+
+    def countable() -> list[np.ndarray]:
+        return [*units.values(), *(unit for one, unit in candidate_groups(frame, dates).items() if one.period == "day")]
+
+    found = blank_leaks(frame, [*asked], *known, units=countable)
     predicted = () if roles.classes is None else (roles.classes.predicted,)
     named = [*(one.name for one in readings if one.name in part), *predicted]
     # folds that keep the fewest units whole keep those within them whole, too
@@ -287,24 +275,24 @@ def without_leaks(
     equal = search.equal_pairs([name for name in named if name not in found])
     for pair, area in equal.items():
         # of an answer and its key, the key goes; what equals the class predicted where that is right, is the label
-        if (key := _key(pair, roles, (*allowed, *predicted))) is not None:
+        if (key := _key(pair, roles, (*roles.allowed, *predicted))) is not None:
             found[key] = Leak("equality", area, next(name for name in pair if name != key))
     single = [name for name in single if name not in found and asked[name].read_as != COORDINATE]
     found |= search.pairs(single)
     together = search.together([name for name in single if name not in found])
     gone = {*found, *(name for name in same if name in asked)}
     marked = tuple(_marked(one, found.get(one.name)) if one.name in gone else one for one in readings)
-    features = tuple(name for name in inputs.features if name not in gone)
-    if inputs.kind == "features" and not features:
+    features = tuple(name for name in roles.features if name not in gone)
+    if roles.x == "features" and not features:
         used(marked)
     notes = []
-    if unused := [repr(name) for name in same if name not in allowed]:
+    if unused := [repr(name) for name in same if name not in roles.allowed]:
         notes.append(f"{SAME.format(' and of one '.join(unused))}: not used as input")
     if together:
         them = ", ".join(map(repr, together))
         told = "several columns together tell nearly all of the outcome"
         notes.append(f"{told}, among them {them}: is one of them known only later?")
-    return marked, replace(inputs, features=features), roles.drop_naming(gone), tuple(notes)
+    return marked, replace(roles.without(gone), features=features), tuple(notes)
 
 
 def _identities(frame: pl.DataFrame, roles: Roles, dates: Collection[str]) -> dict[str, np.ndarray]:
@@ -316,21 +304,12 @@ def _identities(frame: pl.DataFrame, roles: Roles, dates: Collection[str]) -> di
     found = {name: dense_rank(frame[name].cast(pl.String)).fill_null(0).to_numpy() - 1 for name in named}
     # numbers that repeat mostly measure something, unless their name says whose they are
     texts = [name for name in names if name not in named and not frame[name].dtype.is_numeric()]
-    found |= {
-        one.column: unit
-        for one, unit in candidate_groups(frame, texts).items()
-        if one.kind not in ("repeats", "period")
-    }
+    looked = candidate_groups(frame, texts).items()
+    found |= {one.column: unit for one, unit in looked if one.kind not in ("repeats", "period")}
     if roles.grouping is not None:
         groups = [str(value) for value in roles.grouping.values(frame)]
         found[roles.grouping.name] = np.unique(groups, return_inverse=True)[1]
     return found
-
-
-def _countable(units: Iterable[np.ndarray], frame: pl.DataFrame, dates: Sequence[str]) -> Iterator[np.ndarray]:
-    """Yield what rows may be counted by: units, and the days of dates."""
-    yield from units
-    yield from (unit for one, unit in candidate_groups(frame, dates).items() if one.period == "day")
 
 
 def _one_outcome(unit: np.ndarray, y: np.ndarray) -> bool:
@@ -343,7 +322,7 @@ def _one_outcome(unit: np.ndarray, y: np.ndarray) -> bool:
 def _key(pair: tuple[str, str], roles: Roles, allowed: Sequence[str]) -> str | None:
     """Return which of two columns holds the right answer: the one called so, else the second that is not allowed."""
     asked = [name for name in pair if name not in allowed]
-    return roles.answers.right if roles.answers.right in asked else next(reversed(asked), None)
+    return roles.answers[RIGHT] if roles.answers.get(RIGHT) in asked else next(reversed(asked), None)
 
 
 def _marked(one: ColumnReading, leak: Leak | None) -> ColumnReading:
@@ -372,12 +351,14 @@ class InputReading:
     ----------
     readings : tuple of ColumnReading
         What each column was read as, and why it was left out; empty for texts.
+    encoder : Encoder
+        What makes numbers of X; it knows their names and what they are.
 
     Examples
     --------
     >>> table = pl.DataFrame({"id": [1, 2, 3], "age": [20, None, 30], "kind": ["a", "b", "a"]})
     >>> reading = InputReading().fit(table)
-    >>> reading.names
+    >>> reading.encoder.names
     ('age', 'age is blank', 'kind=a', 'kind=b', 'level of kind')
     >>> reading.transform(pl.DataFrame({"id": [9], "age": [25], "kind": [None]}))[:, :4].tolist()
     [[25.0, 0.0, 1.0, 0.0]]
@@ -412,16 +393,6 @@ class InputReading:
         if missing:
             raise InputError(f"X lacks the column {missing[0]!r}, which it had in fit; it has {frame.columns[:10]}")
         return self.encoder.transform(frame)
-
-    @property
-    def layout(self) -> InputLayout:
-        """What the columns of the numbers are."""
-        return self.encoder.layout
-
-    @property
-    def names(self) -> tuple[str, ...] | None:
-        """Names of the columns of the numbers, where they have any."""
-        return self.encoder.names
 
 
 def order_of(X: Any, *columns: Any) -> np.ndarray:
@@ -467,7 +438,12 @@ def _texts(X: Any) -> tuple[str, ...]:
 def _table(X: Any) -> pl.DataFrame:
     """Return X as a table; an array's columns are called x0, x1 and so on."""
     if hasattr(X, "toarray"):
-        X = _dense(X)
+        if np.prod(X.shape, dtype=float) > _MOST_DENSE:
+            raise InputError(
+                f"X is a sparse matrix of {X.shape[0]:,} x {X.shape[1]:,}, too large to be written out: reduce it "
+                "first, for instance with sklearn.decomposition.TruncatedSVD in a pipeline"
+            )
+        X = X.toarray()
     if not is_table(X):
         values = np.asarray(X)
         if values.ndim != 2:
@@ -475,12 +451,3 @@ def _table(X: Any) -> pl.DataFrame:
         X = {f"x{k}": values[:, k] for k in range(values.shape[1])}
     table = Frame(X)
     return table.load(table.columns)
-
-
-def _dense(X: Any) -> np.ndarray:
-    if np.prod(X.shape, dtype=float) > _MOST_DENSE:
-        raise InputError(
-            f"X is a sparse matrix of {X.shape[0]:,} x {X.shape[1]:,}, too large to be written out: reduce it first, "
-            "for instance with sklearn.decomposition.TruncatedSVD in a pipeline"
-        )
-    return X.toarray()

@@ -10,14 +10,14 @@ from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from threading import Lock
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from miscal.base.arrays import column_of, value_list
 from miscal.base.errors import CorruptFile, InputError
-from miscal.data.readers.source import Piece, Source, TextFile, cut_evenly, damage, nan_as_null
+from miscal.data.readers.source import Piece, Source, TextFile, cut_evenly, damage
 
 _NEWLINE, _RETURN, _QUOTE = 10, 13, 34
 _SHOWN = 30
@@ -45,7 +45,8 @@ def ends_of(
     [[4, 12]]
     """
     opened: int | None = None
-    counted = None if fields is None else _FieldCount(fields, begin, name, line_of)
+    # of the record that no line break has ended yet: where it begins, and its separators so far
+    start, so_far, seen_to = begin, 0, begin
     for place, block in _lines(blocks, begin):
         values = np.frombuffer(block, np.uint8)
         ends, separators = (np.flatnonzero(values == mark) for mark in (_NEWLINE, ord(separator)))
@@ -60,61 +61,34 @@ def ends_of(
             )
             if len(quotes):
                 opened = place + int(quotes[-1]) if (len(quotes) + inside) % 2 else None
-        if counted:
-            counted.check(values, place, ends, separators)
-        if len(ends):
-            yield ends + (place + 1)
-    if opened is not None:
-        raise CorruptFile(
-            f"{name}, line {line_of(opened)}: the quotation mark that begins a field there is never closed; the file "
-            f"is cut short, or {_REMEDY}"
-        )
-    if counted:
-        counted.check_rest()
-
-
-class _FieldCount:
-    """Refuses records with another number of fields than the header; no more of a file than a block is looked at."""
-
-    def __init__(self, fields: int, begin: int, name: str, line_of: Callable[[int], int]) -> None:
-        self.fields, self.name, self.line_of = fields, name, line_of
-        # of the record that no line break has ended yet
-        self.begin, self.seen_to, self.separators = begin, begin, 0
-
-    def check(self, values: np.ndarray, place: int, ends: np.ndarray, separators: np.ndarray) -> None:
-        """Look at a block that lies at `place`, and at the line breaks and separators in it that no field holds."""
-        self.seen_to = place + len(values)
+        seen_to = place + len(values)
         if not len(ends):
-            self.separators += len(separators)
-            return
+            so_far += len(separators)
+            continue
         before = np.searchsorted(separators, ends)
-        counts = np.diff(before, prepend=-self.separators) + 1
-        begins = np.concatenate([[self.begin - place], ends[:-1] + 1])
-        length = ends - begins
-        blank = (length == 0) | ((length == 1) & (values[ends - 1] == _RETURN))
-        wrong = np.flatnonzero((counts != self.fields) & ~blank)
-        if len(wrong):
-            self._refuse(place + int(begins[wrong[0]]), int(counts[wrong[0]]))
-        self.begin, self.separators = place + int(ends[-1]) + 1, len(separators) - int(before[-1])
+        begins = np.concatenate([[start - place], ends[:-1] + 1])
+        if fields is not None:
+            counts, length = np.diff(before, prepend=-so_far) + 1, ends - begins
+            blank = (length == 0) | ((length == 1) & (values[ends - 1] == _RETURN))
+            for at in np.flatnonzero((counts != fields) & ~blank)[:1]:
+                raise _of_other_length(name, line_of(place + int(begins[at])), fields, int(counts[at]))
+        start, so_far = place + int(ends[-1]) + 1, len(separators) - int(before[-1])
+        yield ends + (place + 1)
+    if opened is not None:
+        said = "the quotation mark that begins a field there is never closed; the file is cut short, or"
+        raise CorruptFile(f"{name}, line {line_of(opened)}: {said} {_REMEDY}")
+    if fields is not None and start < seen_to and so_far + 1 != fields:
+        line, found = line_of(start), so_far + 1
+        if found > fields:
+            raise _of_other_length(name, line, fields, found)
+        raise CorruptFile(f"{name} is cut short: line {line} at its end has {found} of {_fields(fields)}")
 
-    def check_rest(self) -> None:
-        """Look at what follows the last line break."""
-        found = self.separators + 1
-        if self.begin == self.seen_to or found == self.fields:
-            return
-        if found > self.fields:
-            self._refuse(self.begin, found)
-        raise CorruptFile(
-            f"{self.name} is cut short: line {self.line_of(self.begin)} at its end has {found} of "
-            f"{_fields(self.fields)}"
-        )
 
-    def _refuse(self, place: int, found: int) -> NoReturn:
-        raise CorruptFile(
-            f"{self.name}, line {self.line_of(place)}: the header has {_fields(self.fields)}, but the record here has "
-            f"{found}; write as many as in the header in every record, empty ones included, and put a field that holds "
-            "the separator into quotation marks"
-        )
+def _of_other_length(name: str, line: int, fields: int, found: int) -> CorruptFile:
+    return CorruptFile(
+        f"{name}, line {line}: the header has {_fields(fields)}, but the record here has {found}; write as many in "
+        "every record, and put a field that holds the separator into quotation marks"
+    )
 
 
 def _fields(n: int) -> str:
@@ -222,18 +196,16 @@ class Delimited(Source):
         places = zip(found, bounds, [*bounds[1 : len(found)], self.text.size], strict=False)
         return [replace(piece, begin=begin, end=end) for piece, begin, end in places]
 
-    def load(
-        self, names: Sequence[str], piece: Piece | None = None, *, typed: bool = False, kept: bool = False
-    ) -> pl.DataFrame:
+    def read(self, names: Sequence[str], piece: Piece | None, *, typed: bool, kept: bool) -> pl.DataFrame:
         """Read some columns; of a piece as text, or with the types that whole files have."""
         if piece is None:
             self.text.refuse_too_large()
-            frame = self._read(self._all, names, None)
-            return nan_as_null(pl.DataFrame({name: _as_booleans(column_of(frame, name)) for name in names}))
+            frame = self._parsed(self._all, names, None)
+            return pl.DataFrame({name: _as_booleans(column_of(frame, name)) for name in names})
         types = self._types_of(names) if typed else dict.fromkeys(names, pl.String())
         # true and false are words in any case, which the parser may not know
         read_as = {name: pl.String() if kind == pl.Boolean else kind for name, kind in types.items()}
-        frame = self._read(piece, names, read_as)
+        frame = self._parsed(piece, names, read_as)
         made = {name: column_of(frame, name) for name in names}
         return pl.DataFrame(made | {n: _truth_values(made[n]) for n in names if types[n] == pl.Boolean})
 
@@ -248,7 +220,7 @@ class Delimited(Source):
             left = [name for name in names if name not in self._types]
             seen: dict[str, set[pl.DataType]] = {name: set() for name in left}
             for piece in self.pieces(_TYPED_ROWS) if left else ():
-                frame = self._read(piece, left, None)
+                frame = self._parsed(piece, left, None)
                 for name in left:
                     values = column_of(frame, name)
                     if values.null_count() < len(values):
@@ -258,7 +230,7 @@ class Delimited(Source):
                 self._types[name] = kinds.pop() if len(kinds) == 1 else shared
             return {name: self._types[name] for name in names}
 
-    def _read(self, piece: Piece, names: Sequence[str], types: Mapping[str, Any] | None) -> pl.DataFrame:
+    def _parsed(self, piece: Piece, names: Sequence[str], types: Mapping[str, Any] | None) -> pl.DataFrame:
         """Parse the records of a piece; by default types are taken from all its values."""
         place, content = self._place, self.text.text(piece.begin, piece.end).encode("utf-8", "replace")
         with damage(self.path, "CSV"):
@@ -276,10 +248,8 @@ class Delimited(Source):
                 kinds = scanned.collect_schema()
                 frame = read(schema_overrides={at: pl.String() for at in kinds if kinds[at] == pl.Int128} | known)
         if len(frame) != piece.rows:
-            raise CorruptFile(
-                f"{self.path}: of {piece.rows} records that were found by their ends, {len(frame)} can be read; save "
-                "the table as Parquet or as JSON lines"
-            )
+            found = f"of {piece.rows} records that were found by their ends, {len(frame)} can be read"
+            raise CorruptFile(f"{self.path}: {found}; save the table as Parquet or as JSON lines")
         return pl.DataFrame({name: frame[place[name]] for name in names})
 
 
@@ -289,18 +259,13 @@ def _header(text: str, separator: str, path: Path) -> tuple[str, ...]:
         columns = next(csv.reader(io.StringIO(text), delimiter=separator), [])
     except csv.Error as error:
         # a carriage return alone, as in files of old, or a name of over 131,072 characters
-        message = str(error).partition(" - ")[0]
-        raise CorruptFile(
-            f"{path}: the header cannot be read ({message}): end its lines by a newline, with or without a carriage "
-            "return"
-        ) from None
+        said = f"the header cannot be read ({str(error).partition(' - ')[0]})"
+        raise CorruptFile(f"{path}: {said}: end its lines by a newline, with or without a carriage return") from None
     if not columns:
         raise CorruptFile(f"{path}: the first line is blank; it must hold the names of the columns, so remove it")
     repeated = [name for name, n in Counter(columns).items() if n > 1]
     if repeated:
-        raise InputError(
-            f"{path}: column names must be distinct; these occur more than once in the header: {value_list(repeated)}"
-        )
+        raise InputError(f"{path}: column names must be distinct; the header repeats {value_list(repeated)}")
     for other, (mark, remedy) in _MEANT.items():
         if len(columns) == 1 and mark in columns[0]:
             raise InputError(f"{path} is separated by {other}; {remedy}")

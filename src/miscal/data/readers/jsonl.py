@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from miscal.base.errors import CorruptFile, InputError, argument
-from miscal.data.readers.source import Piece, Source, TextFile, nan_as_null, whole_numbers
+from miscal.data.readers.source import Piece, Source, TextFile, whole_numbers
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _FIRST_LINES = 10_000
@@ -65,9 +66,7 @@ class JsonLines(Source):
             found.append(Piece(len(found), n - n % rows, n % rows, begin, place))
         return found
 
-    def load(
-        self, names: Sequence[str], piece: Piece | None = None, *, typed: bool = False, kept: bool = False
-    ) -> pl.DataFrame:
+    def read(self, names: Sequence[str], piece: Piece | None, *, typed: bool, kept: bool) -> pl.DataFrame:
         """Put records into columns; a key that one lacks is a missing value."""
         lines, records = self._records(piece or self.pieces(1 << 62)[0])
         columns = {}
@@ -79,8 +78,7 @@ class JsonLines(Source):
                     f"{self.path}: {name!r} holds values that no column keeps as they are, such as numbers among texts "
                     f"in a list: leave it out ({argument('keep')} names the others), or write them as text"
                 )
-        frame = pl.DataFrame(columns)
-        return frame if piece else nan_as_null(frame)
+        return pl.DataFrame(columns)
 
     def _records(self, piece: Piece) -> Records:
         """Parse the lines of a piece; those of a whole file are kept."""
@@ -88,9 +86,7 @@ class JsonLines(Source):
             return self.known[piece]
         text, first = self.text.text(piece.begin, piece.end), self.text.line_of(piece.begin)
         if first == 1 and text.lstrip().startswith("["):
-            raise CorruptFile(
-                f"{self.path} holds one JSON array; write one object per line instead, e.g. with jq -c '.[]'"
-            )
+            raise CorruptFile(f"{self.path} holds one JSON array; write one object per line, e.g. with jq -c '.[]'")
         lines = [(at, line) for at, line in enumerate(text.split("\n"), start=first) if line.strip()]
         found = [at for at, _ in lines], [_record(line, at, self.path) for at, line in lines]
         if piece.end == self.text.size and not piece.start:
@@ -99,35 +95,26 @@ class JsonLines(Source):
 
 
 def _record(line: str, number: int, path: Path) -> dict[str, Any]:
+    place = f"{path}, line {number}"
+
+    def no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(record := dict(pairs)) < len(pairs):
+            twice = next(key for key, n in Counter(key for key, _ in pairs).items() if n > 1)
+            raise InputError(f"{place}: the key {twice!r} occurs twice; keep one of the two")
+        return record
+
     try:
         # json alone would keep the last of two equal keys, and not say so
-        record = json.loads(line, object_pairs_hook=_no_duplicates)
-    except _DuplicateKeyError as error:
-        raise InputError(
-            f"{path}, line {number}: the key {error.args[0]!r} occurs twice; keep one of the two"
-        ) from None
+        record = json.loads(line, object_pairs_hook=no_duplicates)
+    except InputError:
+        raise
     except (ValueError, RecursionError) as error:
         where = f" at character {error.pos + 1}" if isinstance(error, json.JSONDecodeError) else ""
-        raise CorruptFile(
-            f"{path}, line {number}: not valid JSON{where} ({getattr(error, 'msg', error)}); "
-            "the file is damaged, cut short or not JSON lines"
-        ) from None
+        said = f"not valid JSON{where} ({getattr(error, 'msg', error)})"
+        raise CorruptFile(f"{place}: {said}; the file is damaged, cut short or not JSON lines") from None
     if not isinstance(record, dict):
-        raise CorruptFile(
-            f"{path}, line {number}: each line must be an object {{...}}; got {_TYPES.get(type(record), 'null')}"
-        )
-    return record
-
-
-class _DuplicateKeyError(Exception):
-    pass
-
-
-def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    record = dict(pairs)
-    if len(record) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise _DuplicateKeyError(next(key for key in keys if keys.count(key) > 1))
+        given = _TYPES.get(type(record), "null")
+        raise CorruptFile(f"{place}: each line must be an object {{...}}; got {given}")
     return record
 
 
@@ -139,11 +126,8 @@ def _column(name: str, values: list[Any], lines: list[int], path: Path) -> pl.Se
     first = next((value for value in values if value is not None), None)
     for value, line in zip(values, lines, strict=True):
         if value is not None and _TYPES[type(value)] != _TYPES[type(first)]:
-            raise InputError(
-                f"{path}, line {line}: {name!r} is {_TYPES[type(value)]} here ({value!r:.40}), but was "
-                f"{_TYPES[type(first)]} "
-                "before; give it the same type in every line"
-            )
+            now, before = f"{_TYPES[type(value)]} here ({value!r:.40})", _TYPES[type(first)]
+            raise InputError(f"{path}, line {line}: {name!r} is {now}, but was {before} before; give it one type")
     kinds = {type(value) for value in values} - {type(None)}
     if kinds <= {bool, int, float} and len(kinds) > 1:
         return pl.Series(name, [None if value is None else _float(value) for value in values], dtype=pl.Float64)

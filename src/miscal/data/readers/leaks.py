@@ -296,8 +296,12 @@ class LeakSearch:
     def _by_tree(self, numbers: np.ndarray, least: float = LEAST_OWN) -> np.ndarray | None:
         """Tell rates by a tree; None where even of the rows learned from it tells too little."""
         # one fit instead of five for nearly every column, and without checks that take longer than a tree of few rows
+        # it splits as a tree of classes does: of 0 and 1, the variance is half of Gini's impurity
+        from sklearn.tree import DecisionTreeRegressor
+
         single = np.ascontiguousarray(numbers, dtype=np.float32)
-        seen = _tree_of_rates().fit(single, self.y, check_input=False).predict(single, check_input=False)
+        tree = DecisionTreeRegressor(**_TREE).fit(single, self.y, check_input=False)
+        seen = tree.predict(single, check_input=False)
         return None if self._area(seen) < least else self._out_of_fold(_tree(), numbers)
 
     def _by_cells(self, one: np.ndarray, other: np.ndarray) -> np.ndarray | None:
@@ -394,13 +398,6 @@ def _tree():
     from sklearn.tree import DecisionTreeClassifier
 
     return DecisionTreeClassifier(**_TREE)
-
-
-def _tree_of_rates():
-    """Return a tree that splits as :func:`_tree` does: of 0 and 1, the variance is half of Gini's impurity."""
-    from sklearn.tree import DecisionTreeRegressor
-
-    return DecisionTreeRegressor(**_TREE)
 
 
 def _trees(rows: int):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Container, Iterable, Sequence
 
 import numpy as np
 import polars as pl
@@ -71,21 +70,65 @@ def guess(role: str, columns: Sequence[str], *, taken: Sequence[str | None] = ()
     free = [column for column in columns if column not in taken]
     if role in free:
         return role
-    found = [column for column in free if column.lower() in COLUMN_SYNONYMS[role]]
     patterns = COLUMN_PATTERNS.get(role, ())
+    found = [column for column in free if column.lower() in COLUMN_SYNONYMS[role]]
     found = found or [name for name in free if any(fnmatch.fnmatchcase(name.lower(), one) for one in patterns)]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise InputError(
-            f"{role}: several columns could be meant: {value_list(found)}; name one of them "
-            f"({argument(role, found[0])})"
-        )
-    hint = did_you_mean(role, free, aside=True)
-    raise MissingColumn(
-        f"{role}: no column is called {', '.join((*COLUMN_SYNONYMS[role], *patterns))}{hint}; "
-        f"name it ({argument(role, takes='COL')}). {listed(columns)}"
+    if len(found) > 1:
+        several = f"several columns could be meant: {value_list(found)}"
+        raise InputError(f"{role}: {several}; name one of them ({argument(role, found[0])})")
+    if not found:
+        called = ", ".join((*COLUMN_SYNONYMS[role], *patterns)) + did_you_mean(role, free, aside=True)
+        named = argument(role, takes="COL")
+        raise MissingColumn(f"{role}: no column is called {called}; name it ({named}). {listed(columns)}")
+    return found[0]
+
+
+GIVEN, RIGHT = "model's answer", "right answer"
+"""What the two are called; an answer of which no name tells whose it is, is called by its column."""
+
+_GIVEN = (
+    *("predicted", "predicted_answer", "model_answer", "given_answer", "chosen_answer", "prediction", "response"),
+    *("completion", "predicted_label", "predicted_class", "pred_label", "pred_class"),
+)
+_RIGHT = (
+    *("answer_index", "right_answer", "correct_answer", "gold", "gold_answer", "target", "ground_truth", "answer_key"),
+    *("reference", "reference_answer", "expected_answer", "true_answer", "true_label", "true_class"),
+)
+_EITHER = ("answer",)
+_CHOICES = ("choices", "options")
+
+
+def answer_columns(
+    columns: Sequence[str], taken: Iterable[str | None] = ()
+) -> tuple[dict[str, str], str | None, tuple[str, ...]]:
+    """Find the columns of answers by their names, in any case.
+
+    `columns`: of a table; `taken`: columns that play another part: confidence, outcome, weight and the like. Returns
+    the columns by what they are called; that of lists of texts, into which answers may be numbers from 0 or letters
+    from A; and all columns of right answers beside the model's.
+
+    Examples
+    --------
+    >>> answer_columns(["id", "Predicted", "answer", "choices"])
+    ({"model's answer": 'Predicted', 'right answer': 'answer'}, 'choices', ('answer',))
+    >>> answer_columns(["answer"])
+    ({'answer': 'answer'}, None, ())
+    """
+    free = {name.lower(): name for name in columns if name not in set(taken)}
+    given, right, either, choices = (
+        next((free[name] for name in names if name in free), None) for names in (_GIVEN, _RIGHT, _EITHER, _CHOICES)
     )
+    # beside the model's answer, a column called answer is the key, and beside a key, it is what the model said
+    if either is not None and given is not None and right is None:
+        right, either = either, None
+    elif either is not None and right is not None and given is None:
+        given, either = either, None
+    elif given is not None and right is not None:
+        either = None
+    named = [free[name] for name in (*_RIGHT, *_EITHER) if name in free and free[name] not in (given, either)]
+    answers = {GIVEN: given, RIGHT: right, either or "": either}
+    keys = () if given is None or right is None else tuple(named)
+    return {what: name for what, name in answers.items() if name is not None}, choices, keys
 
 
 # a row index that pandas has written is no property of the input: of to_csv, and of to_parquet
@@ -110,28 +153,17 @@ def match(
     chosen: dict[str, None] = {}
     known = frozenset(columns)
     for pattern in split_names(patterns):
-        chosen.update(dict.fromkeys([pattern] if pattern in known else _matches(pattern, columns, reserved, what)))
+        found = (pattern,) if pattern in known else unreserved(fnmatch.filter(columns, pattern), reserved)
+        if not found and any(mark in pattern for mark in "*?["):
+            raise MissingColumn(f"{what}: the pattern {pattern!r} matches no column. {listed(columns)}")
+        if not found:
+            find(pattern, columns, what=what)
+        chosen.update(dict.fromkeys(found))
     if not chosen:
         raise InputError(f"{what}: no column was named; give names or patterns, e.g. 'x_*'")
     outcome, *_ = *(column for column, role in reserved.items() if role == "correct"), None
     refuse_told(what, chosen, outcome, [column for column, role in reserved.items() if role == "confidence"])
     return tuple(chosen)
-
-
-def left_out_of(
-    patterns: str | Sequence[str], columns: Sequence[str], single: Mapping[str, Any], several: Mapping[str, Any]
-) -> tuple[str, ...]:
-    """Resolve the columns that play no part."""
-    found = match(patterns, columns, {}, what="leave_out") if patterns else ()
-    named = {what: (one,) for what, one in single.items()}
-    named |= {what: split_names(names or ()) for what, names in several.items()}
-    for what, names in named.items():
-        for name in names:
-            if name in found:
-                raise InputError(
-                    f"leave_out: {name!r} is named by {argument(what)}, too: take it out of one of the two"
-                )
-    return found
 
 
 def refuse_told(role: str, names: Iterable[str | None], outcome: str | None, stated: Collection[str] = ()) -> None:
@@ -151,15 +183,6 @@ def unreserved(columns: Iterable[str], reserved: Container[str]) -> tuple[str, .
     ('age',)
     """
     return tuple(column for column in columns if column not in reserved and not _INDEX.fullmatch(column))
-
-
-def _matches(pattern: str, columns: Sequence[str], reserved: dict[str, str], what: str) -> tuple[str, ...]:
-    found = unreserved(fnmatch.filter(columns, pattern), reserved)
-    if not found:
-        if any(mark in pattern for mark in "*?["):
-            raise MissingColumn(f"{what}: the pattern {pattern!r} matches no column. {listed(columns)}")
-        find(pattern, columns, what=what)
-    return found
 
 
 MOST_CHARACTERS = 4_000
@@ -184,10 +207,8 @@ def columns_of(expression: str, columns: Sequence[str]) -> tuple[str, ...]:
     ('a', 'b')
     """
     if not isinstance(expression, str):
-        raise InputError(
-            f"where must be a condition in text; got a value of type {type(expression).__name__}: choose the rows "
-            f"before, or {_HELP}"
-        )
+        given = f"got a value of type {type(expression).__name__}: choose the rows before, or {_HELP}"
+        raise InputError(f"where must be a condition in text; {given}")
     parsed, aliases = _parse(expression, columns)
     names = tuple(dict.fromkeys(aliases.get(name, name) for name in parsed.meta.root_names()))
     if not names:
@@ -204,20 +225,16 @@ def columns_of(expression: str, columns: Sequence[str]) -> tuple[str, ...]:
 def _parse(expression: str, columns: Sequence[str]) -> tuple[pl.Expr, dict[str, str]]:
     """Parse a condition; with it, the columns that it knows by another name."""
     if len(expression) > MOST_CHARACTERS:
-        raise InputError(
-            f"where: a condition may have at most {MOST_CHARACTERS:,} characters; this one has {len(expression):,} "
-            f"({expression[:40]!r}...). {_SHORTER}"
-        )
+        most = f"a condition may have at most {MOST_CHARACTERS:,} characters; this one has {len(expression):,}"
+        raise InputError(f"where: {most} ({expression[:40]!r}...). {_SHORTER}")
     text, aliases = _plain_names(expression, columns)
     try:
         parsed = pl.sql_expr(text)
     except _ERRORS as error:
         raise InputError(f"where: {expression!r} is not a condition ({_first_line(error)}); {_HELP}") from None
     if max(level for _, level in _parts(parsed)) > MOST_LEVELS:
-        raise InputError(
-            f"where: the parts of a condition may lie in one another at most {MOST_LEVELS} levels deep, where each "
-            f"AND, OR or + of a chain is a level; {expression[:40]!r}... lies deeper. {_SHORTER}"
-        )
+        most = f"a condition may be at most {MOST_LEVELS} levels deep, where each AND, OR or + of a chain is a level"
+        raise InputError(f"where: {most}; {expression[:40]!r}... lies deeper. {_SHORTER}")
     if parsed.meta.has_multiple_outputs():
         raise InputError(f"where: {expression!r} names several columns by a pattern; name each by itself; {_HELP}")
     return parsed, aliases
@@ -292,8 +309,7 @@ def _refuse_across_rows(expression: str, parsed: pl.Expr, values: pl.DataFrame) 
         if next((found for found in (_by_row(part, some) for some in rows) if found is not None), True) is False:
             raise InputError(
                 f"where: {expression!r} must be decided by each row alone, but averages, counts, ranks and the like "
-                "look at other rows; compute such a value beforehand and write it as a number, or as a column of the "
-                "data"
+                "look at other rows; compute such a value beforehand and write it as a number, or as a column"
             )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,92 +15,18 @@ from miscal.base.arrays import column_of, did_you_mean, value_list
 from miscal.base.errors import InputError, MissingColumn, argument
 from miscal.base.options import of_fields, takes
 from miscal.base.signatures import checked_call
-from miscal.base.vocabulary import ANSWER, Kind, Vocabulary, vocabulary
+from miscal.base.vocabulary import ANSWER, Kind, vocabulary
 from miscal.data.columns import OF_OUTCOMES, NewColumns, split_names
 from miscal.data.encoders.features import Encoder, FeatureColumns, Unknown, blank_rows
 from miscal.data.encoders.texts import Combined
 from miscal.data.judged import JudgeScale
-from miscal.data.readers.class_columns import ClassColumns, as_probabilities, classes_of
+from miscal.data.readers.class_columns import CONFIDENCE, ClassColumns, as_probabilities, classes_of
 from miscal.data.readers.names import columns_of, find, guess, listed, match
 from miscal.data.readers.opening import content_digest, open_source
 from miscal.data.readers.outcomes import new_scores
-from miscal.data.readers.roles import Asked
-from miscal.data.readers.rows import (
-    BESIDE,
-    RowFaults,
-    TableRows,
-    XSource,
-    confidences,
-    encoder_values,
-    load_rows,
-    refuse_lengths,
-    with_inputs,
-)
-from miscal.data.readers.source import Piece, Source, nan_as_null, numbers_or_checked, read_matrix
-
-
-def can_be_blank(names: str | Sequence[str], encoder: Encoder) -> tuple[str, ...]:
-    """Return the columns that are to count as blank where they are missing; those that cannot are refused."""
-    known: tuple[str, ...] = encoder.can_be_blank
-    chosen = split_names(names)
-    for name in chosen:
-        if name not in known:
-            raise InputError(
-                f"missing_as_blank: {name!r} is no column that the model can take as blank; these are "
-                f"{value_list(known) if known else 'none'}"
-            )
-    return tuple(dict.fromkeys(chosen))
-
-
-def refuse_absent(
-    absent: Sequence[str], source: Source, can_be_blank: Collection[str], costs: Mapping[str, float]
-) -> None:
-    """Refuse rows that lack a column of the model, and say what it costs to do without it."""
-    if not absent:
-        return
-    remedy = "give it"
-    if all(name in can_be_blank for name in absent):
-        remedy += f", or have it taken as blank in every row ({argument('missing_as_blank', ','.join(absent))})"
-        known = [f"{costs[name]:+.4f} without {name!r}" for name in absent if name in costs]
-        remedy += f", which changed the log loss on rows of the run by {', '.join(known)}" if known else ""
-    raise MissingColumn(
-        f"features: there is no column {value_list(absent)}{did_you_mean(absent[0], source.columns, aside=True)}, "
-        f"which the model needs: {remedy}. {listed(source.columns)}"
-    )
-
-
-def needed(
-    source: Source,
-    encoder: Encoder,
-    own: tuple[str, ...],
-    blank: Sequence[str],
-    reserved: dict[str, str],
-    columns: NewColumns,
-) -> XSource:
-    """Take x from where the model took it; `own` are its columns of the table."""
-    places = encoder.places if isinstance(encoder, Combined) else encoder
-    kind, text, embeddings = places.kind.split("-")[0], columns.text, columns.embeddings
-    if text is not None:
-        find(text, source.columns, what="text")
-    chosen = own if columns.features is None else match(columns.features, (*source.columns, *blank), reserved)
-    beside = source.embeddings if kind == "embeddings" and embeddings is None else None
-    got = "embeddings" if embeddings is not None or beside is not None else "none"
-    if (kind == "embeddings") != (got == "embeddings"):
-        raise InputError(
-            f"the model was fitted on {encoder.describe()}, so new rows must have the same; got {got} "
-            f"({argument('embeddings', takes='FILE.npy')})"
-        )
-    if chosen != own:
-        raise InputError(
-            f"the model was fitted on the columns {', '.join(own) or '(none)'}, so these must be given, in this order; "
-            f"got {', '.join(chosen) or '(none)'}"
-        )
-    if kind == "text":
-        column = text or find(places.column, source.columns, what="text")  # type: ignore[attr-defined]
-        return XSource("text", own, text=column)
-    notes = () if beside is None else (BESIDE.format(beside.name),)
-    return XSource(kind, own, embeddings=embeddings if beside is None else beside, notes=notes)
-
+from miscal.data.readers.roles import BESIDE, Roles, encoder_values, pair_asked, with_inputs
+from miscal.data.readers.rows import RowFaults, TableRows, confidences, load_rows, refuse_lengths
+from miscal.data.readers.source import Piece, Source, numbers_or_checked, read_matrix
 
 ON_INVALID = ("error", "drop", "null")
 """What may be done about rows without a usable confidence or x: stop, leave them out, or keep them with a reason."""
@@ -173,48 +99,31 @@ class NewSource:
     source : Source
     encoder : Encoder
         That of the model.
-    confidence : str or None
-        Column; None where the probabilities of several classes are read.
-    inputs : XSource
+    roles : Roles
+        Of the columns that are read.
     where : str, optional
     on_invalid : {"error", "drop", "null"}
-    kind : {"answer", "event", "judge"}
-        What the confidence is the probability of.
     as_blank : tuple of str
         Columns that are taken as blank where rows have no value of them, though no row was that the model learned from,
         or though the source has no such column.
-    classes : ClassColumns or None
-        Where the probabilities of several classes are found.
     scale : JudgeScale or None
         What the scores of a judge stand for; None where they are probabilities.
     """
 
     source: Source
     encoder: Encoder
-    confidence: str | None
-    inputs: XSource
+    roles: Roles
     where: str | None = None
     on_invalid: str = "error"
-    kind: Kind = ANSWER
     as_blank: tuple[str, ...] = ()
-    classes: ClassColumns | None = None
     scale: JudgeScale | None = None
-
-    @property
-    def words(self) -> Vocabulary:
-        """The words of this kind."""
-        return vocabulary(self.kind)
 
     @property
     def columns(self) -> dict[str, Any]:
         """The columns taken for the confidence, or the probabilities of classes, and x."""
-        of_classes = {} if self.classes is None else {"probabilities": self.classes.read_from}
-        return {"confidence": self.confidence, **of_classes, "x": self.inputs.made_of()}
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What whoever reads the results must know."""
-        return (*self.source.notes, *self.inputs.notes)
+        classes = self.roles.classes
+        of_classes = {} if classes is None else {"probabilities": classes.read_from}
+        return {"confidence": self.roles.stated, **of_classes, "x": self.roles.made_of()}
 
     def pieces(self, rows: int) -> list[Piece]:
         """Cut into pieces of so many rows, and refuse embeddings that do not belong to them."""
@@ -222,14 +131,13 @@ class NewSource:
         n = sum(piece.rows for piece in found)
         if n == 0:
             raise InputError("the data have no rows; give one row per prediction")
-        if self.classes is not None:
-            self.classes.refuse_other_length(n)
-        if self.inputs.kind == "embeddings":
-            shape = read_matrix(self.inputs.embeddings).shape
+        if self.roles.classes is not None:
+            self.roles.classes.refuse_other_length(n)
+        if self.roles.x == "embeddings":
+            shape = read_matrix(self.roles.embeddings).shape
             refuse_lengths(shape, n)
             # the encoder's own words for another width
-            places = self.encoder.places if isinstance(self.encoder, Combined) else self.encoder
-            places.transform(np.zeros((1, shape[1]), np.float32))
+            places_of(self.encoder).transform(np.zeros((1, shape[1]), np.float32))
         return found
 
     @cached_property
@@ -241,27 +149,30 @@ class NewSource:
         """Read further columns of rows that were read as one piece; those that are not there are left out."""
         there = [name for name in dict.fromkeys(columns) if name in self.source.columns]
         frame = self.source.load(there, self.whole, typed=True)[rows.row] if there else pl.DataFrame()
-        return TableRows(nan_as_null(frame), rows.row, None, (), len(rows))
+        return TableRows(frame, rows.row, None, len(rows))
 
     def read(self, piece: Piece) -> NewRows:
         """Read the rows of a piece."""
         rows = self._load(piece)
         faults, p = RowFaults(rows.row), None
-        if self.classes is None:
-            f = self._confidences(rows, faults)
-        else:
-            values = self.classes.values(rows.frame, faults, typed=self.source.typed)
-            p, _ = as_probabilities(values, faults, log=self.classes.log)
+        if (classes := self.roles.classes) is not None:
+            p, _ = as_probabilities(
+                classes.values(rows.frame, faults, typed=self.source.typed), faults, log=classes.log
+            )
             f = p.max(axis=1)
+        else:
+            stated = column_of(rows.frame, self.roles.confidence)
+            stated = stated if self.scale is None else new_scores(stated, self.scale)
+            f = confidences(stated, self.roles.labels[0], self.roles.kind, faults, typed=self.source.typed)
         digest = self._digest(rows)
         text = self._absent if self.source.typed else rows.frame.columns
-        rows = with_inputs(rows, self.inputs, faults, features_of(self.encoder), text)
+        rows = with_inputs(rows, self.roles, faults, features_of(self.encoder), text)
         if self.on_invalid == "error":
             faults.refuse()
         whole = np.flatnonzero(faults.sound)
         kept = whole if self.on_invalid == "drop" else np.arange(len(rows.row))
         usable = rows if len(whole) == len(rows.row) else rows.take(whole)
-        chosen = encoder_values(self.inputs, usable.frame, usable.X)
+        chosen = encoder_values(self.roles, usable.frame, usable.X)
         encoded = self.encoder.transform(chosen) if len(whole) else np.zeros((0, self.encoder.n_features), np.float32)
         counts = {"read": rows.n_read, "undecided": rows.undecided, "asked": len(rows.row)}
         return NewRows(
@@ -284,20 +195,12 @@ class NewSource:
         return self._digest(self._load(piece))
 
     def _load(self, piece: Piece) -> TableRows:
-        named = [str(self.confidence)] if self.classes is None else self.classes.columns
-        columns = (*named, *self.inputs.columns)
-        return load_rows(self.source, columns, self.inputs.embeddings, self.where, piece, self._absent)
+        return load_rows(self.source, self.roles.columns, self.roles.embeddings, self.where, piece, self._absent)
 
     def _digest(self, rows: TableRows) -> str:
-        matrix = self.classes is not None and self.classes.matrix is not None
-        p = self.classes.values(rows.frame, RowFaults(rows.row)) if matrix else None  # type: ignore[union-attr]
-        return content_digest(rows.frame, rows.X, p)
-
-    def _confidences(self, rows: TableRows, faults: RowFaults) -> np.ndarray:
-        column = str(self.confidence)
-        series = column_of(rows.frame, column)
-        series = series if self.scale is None else new_scores(series, self.scale)
-        return confidences(series, column, self.words, faults, typed=self.source.typed)
+        classes = self.roles.classes
+        beside = None if classes is None or classes.matrix is None else classes.values(rows.frame, RowFaults(rows.row))
+        return content_digest(rows.frame, rows.X, beside)
 
     @property
     def _absent(self) -> tuple[str, ...]:
@@ -317,9 +220,13 @@ class NewSource:
 
 def features_of(encoder: Encoder) -> Any:
     """Return the part of an encoder that reads columns of the table; None where there is none."""
-    if isinstance(encoder, Combined):
-        return encoder.columns
-    return encoder if isinstance(encoder, FeatureColumns) else None
+    found = encoder.columns if isinstance(encoder, Combined) else encoder
+    return found if isinstance(found, FeatureColumns) else None
+
+
+def places_of(encoder: Encoder) -> Encoder:
+    """Return the part of an encoder that places rows near or far from each other."""
+    return encoder.places if isinstance(encoder, Combined) else encoder
 
 
 @checked_call
@@ -349,28 +256,68 @@ def open_new_rows(
     columns = of_fields(NewColumns, options)
     if columns.on_invalid not in ON_INVALID:
         raise InputError(f"on_invalid must be one of {', '.join(map(repr, ON_INVALID))}; got {columns.on_invalid!r}")
-    asked = Asked.of(kind=kind, confidence=columns.confidence, probability=columns.probability, judge=columns.judge)
+    pair = {"confidence": columns.confidence, "probability": columns.probability, "judge": columns.judge}
+    named, option = pair_asked(kind=kind, **pair)[1], vocabulary(kind).columns[0]
     opened = open_source(source, encoding=columns.encoding, whole=whole)
-    own = getattr(features_of(encoder), "columns", ())
-    option = asked.words.columns[0]
-    several = classes_of(opened, option, asked.probability, columns.probabilities, classes)
-    column, named = None, asked.probability or fitted_on
-    if several is None and named is None:
+    classes, column = classes_of(opened, option, named, columns.probabilities, classes), CONFIDENCE
+    if classes is None and named is None and fitted_on is None:
         column = guess(option, opened.columns)
-    elif several is None:
+    elif classes is None:
         fitted = f"{option} (the model was fitted on this column; {argument(option, takes='COL')} names another)"
-        column = find(str(named), opened.columns, what=fitted if asked.probability is None else option)
-    blank = can_be_blank(columns.missing_as_blank, encoder)
-    absent = [name for name in own if name not in (*opened.columns, *blank)]
-    refuse_absent(absent, opened, encoder.can_be_blank, costs or {})
-    reserved = dict.fromkeys(several.columns, "probabilities") if several else {str(column): "confidence"}
-    inputs = needed(opened, encoder, own, blank, reserved, columns)
+        column = find(str(named or fitted_on), opened.columns, what=fitted if named is None else option)
+    blank = tuple(dict.fromkeys(split_names(columns.missing_as_blank)))
+    for name in blank:
+        if name not in encoder.can_be_blank:
+            known = value_list(encoder.can_be_blank) if encoder.can_be_blank else "none"
+            raise InputError(
+                f"missing_as_blank: {name!r} is no column that the model can take as blank; these are {known}"
+            )
+    own = getattr(features_of(encoder), "columns", ())
+    _refuse_absent([name for name in own if name not in (*opened.columns, *blank)], opened, encoder, costs or {})
+    roles = _with_x(Roles(column, kind=kind, classes=classes), opened, encoder, (*opened.columns, *blank), columns)
     if columns.where is not None:
         columns_of(columns.where, opened.columns)
-    if inputs.kind == "embeddings" and not isinstance(inputs.embeddings, (str, Path)):
-        inputs = replace(inputs, embeddings=numbers_or_checked(inputs.embeddings))
     encoder = encoder.taking_as_blank(blank) if blank else encoder  # type: ignore[attr-defined]
-    return NewSource(opened, encoder, column, inputs, columns.where, columns.on_invalid, kind, blank, several, scale)
+    return NewSource(opened, encoder, roles, columns.where, columns.on_invalid, blank, scale)
+
+
+def _refuse_absent(absent: Sequence[str], source: Source, encoder: Encoder, costs: Mapping[str, float]) -> None:
+    """Refuse rows that lack a column of the model, and say what it costs to do without it."""
+    if not absent:
+        return
+    remedy = "give it"
+    if all(name in encoder.can_be_blank for name in absent):
+        remedy += f", or have it taken as blank in every row ({argument('missing_as_blank', ','.join(absent))})"
+        known = [f"{costs[name]:+.4f} without {name!r}" for name in absent if name in costs]
+        remedy += f", which changed the log loss on rows of the run by {', '.join(known)}" if known else ""
+    raise MissingColumn(
+        f"features: there is no column {value_list(absent)}{did_you_mean(absent[0], source.columns, aside=True)}, "
+        f"which the model needs: {remedy}. {listed(source.columns)}"
+    )
+
+
+def _with_x(roles: Roles, source: Source, encoder: Encoder, offered: Sequence[str], columns: NewColumns) -> Roles:
+    """Take x from where the model took it; `offered` are columns of the table, and those taken as blank."""
+    own, places = getattr(features_of(encoder), "columns", ()), places_of(encoder)
+    kind, embeddings, notes = places.kind.split("-")[0], columns.embeddings, ()
+    if columns.text is not None:
+        find(columns.text, source.columns, what="text")
+    chosen = own if columns.features is None else match(columns.features, offered, roles.reserved)
+    if kind == "embeddings" and embeddings is None and source.embeddings is not None:
+        embeddings, notes = source.embeddings, (BESIDE.format(source.embeddings.name),)
+    if (kind == "embeddings") != (embeddings is not None):
+        got = "none" if embeddings is None else "embeddings"
+        got = f"{got} ({argument('embeddings', takes='FILE.npy')})"
+        raise InputError(f"the model was fitted on {encoder.describe()}, so new rows must have the same; got {got}")
+    if chosen != own:
+        wanted, got = (", ".join(names) or "(none)" for names in (own, chosen))
+        raise InputError(f"the model was fitted on the columns {wanted}: these must be given, in this order; got {got}")
+    text = None
+    if kind == "text":
+        text = columns.text or find(places.column, source.columns, what="text")  # type: ignore[attr-defined]
+    if embeddings is not None and not isinstance(embeddings, (str, Path)):
+        embeddings = numbers_or_checked(embeddings)
+    return replace(roles, x=kind, features=own, embeddings=embeddings, text=text, notes=notes)
 
 
 def read_inputs(source: Any, *, encoder: Encoder, **options: Any) -> NewRows:

@@ -20,7 +20,6 @@ from miscal.base.files import digest, has_digest
 from miscal.base.frames import narwhals_frame, scan_parquet
 from miscal.data.readers.delimited import Delimited
 from miscal.data.readers.jsonl import JsonLines
-from miscal.data.readers.rows import XSource
 from miscal.data.readers.source import (
     Piece,
     Source,
@@ -78,9 +77,7 @@ class Parquet(Source):
         """Cut into pieces of so many rows."""
         return cut_evenly(self._n_rows(), rows)
 
-    def load(
-        self, names: Sequence[str], piece: Piece | None = None, *, typed: bool = False, kept: bool = False
-    ) -> pl.DataFrame:
+    def read(self, names: Sequence[str], piece: Piece | None, *, typed: bool, kept: bool) -> pl.DataFrame:
         """Read some columns; of a piece with those beside it, which the next calls ask for.
 
         A page of the file is unpacked whole, however few of its rows are wanted: eight times the work for a piece of
@@ -91,7 +88,7 @@ class Parquet(Source):
             n = self._n_rows()
             with damage(self.path, "Parquet"):
                 fits(self.path, n, self._row_bytes(table, names, n))
-                return nan_as_null(table.select(exactly(names, self.schema)).collect()[list(names)])
+                return table.select(exactly(names, self.schema)).collect()[list(names)]
         slab, place = divmod(piece.number, _SLAB)
         # the size that all pieces but the last have
         rows = piece.start // piece.number if piece.number else piece.rows
@@ -132,23 +129,21 @@ def _refuse_changed(folder: Path) -> None:
         raise CorruptFile(f"{manifest} is damaged ({error}): score again") from None
     for name, known in wanted.items():
         if not has_digest(folder / name, known):
+            files = f"{folder / TRIPLES} with {argument('embeddings', str(folder / EMBEDDINGS))}"
             raise CorruptFile(
-                f"{folder / name} is missing or has changed since `miscal score` wrote it (its sha256 differs): score "
-                f"again, or name the files, {folder / TRIPLES} with "
-                f"{argument('embeddings', str(folder / EMBEDDINGS))}"
+                f"{folder / name} is missing or has changed since `miscal score` wrote it: score again, or name {files}"
             )
 
 
 def _check_magic(path: Path) -> None:
     with path.open("rb") as file:
-        head = file.read(4)
+        head, size = file.read(4), path.stat().st_size
         # a file of under four bytes has no place four before its end
-        file.seek(-min(4, path.stat().st_size), 2)
-        tail = file.read(4)
-    if head != MAGIC:
-        raise CorruptFile(f"{path} is not a Parquet file: it begins with {head!r}, not {MAGIC!r}")
-    if tail != MAGIC:
-        raise CorruptFile(f"{path} is cut short: at byte {path.stat().st_size} the end mark {MAGIC!r} is missing")
+        file.seek(-min(4, size), 2)
+        if head != MAGIC:
+            raise CorruptFile(f"{path} is not a Parquet file: it begins with {head!r}, not {MAGIC!r}")
+        if file.read(4) != MAGIC:
+            raise CorruptFile(f"{path} is cut short: at byte {size} the end mark {MAGIC!r} is missing")
 
 
 # every whole number up to it is a float
@@ -186,7 +181,10 @@ def with_columns(source: Any, values: Mapping[str, Any]) -> Any:
     if isinstance(source, pl.DataFrame):
         check_lengths(data=source, **values)
         return source.with_columns(_series(name, one) for name, one in values.items())
-    columns = {**(source if isinstance(source, Mapping) else frame_columns(source)), **values}
+    known = source if isinstance(source, Mapping) else frame_columns(source)
+    columns = {**{str(name): one for name, one in known.items()}, **values}
+    if not columns:
+        raise InputError("the data have no columns; at least confidence and correct are needed")
     check_lengths(**columns)
     return columns
 
@@ -200,32 +198,22 @@ class Frame(Source):
         return is_table(source)
 
     def __init__(self, source: Any, encoding: str = "utf-8", *, whole: bool = True) -> None:
-        source = collected(source)
         self.kind = "arrays" if isinstance(source, Mapping) else "frame"
-        self.converted = isinstance(source, pl.DataFrame)
-        if isinstance(source, pl.DataFrame):
-            self.values: Mapping[str, Any] = source.to_dict()
-        else:
-            named = {str(name): one for name, one in source.items()} if isinstance(source, Mapping) else None
-            self.values = frame_columns(source) if named is None else named
-            if not self.values:
-                raise InputError("the data have no columns; at least confidence and correct are needed")
-            check_lengths(**self.values)
+        table = with_columns(source, {})
+        self.converted = isinstance(table, pl.DataFrame)
+        self.values: Mapping[str, Any] = table.to_dict() if self.converted else table
         self.columns, self._loaded = tuple(self.values), pl.DataFrame()
 
     def pieces(self, rows: int) -> list[Piece]:
         """Cut into pieces of so many rows."""
         return cut_evenly(len(self.load(self.columns[:1])), rows)
 
-    def load(
-        self, names: Sequence[str], piece: Piece | None = None, *, typed: bool = False, kept: bool = False
-    ) -> pl.DataFrame:
+    def read(self, names: Sequence[str], piece: Piece | None, *, typed: bool, kept: bool) -> pl.DataFrame:
         """Read some columns; for pieces a column is converted once."""
         known = self._loaded.to_dict() if piece else {}
         made = known | (self.values if self.converted else {})
-        frame = nan_as_null(
-            pl.DataFrame({name: made[name] if name in made else _series(name, self.values[name]) for name in names})
-        )
+        made |= {name: _series(name, self.values[name]) for name in names if name not in made}
+        frame = nan_as_null(pl.DataFrame({name: made[name] for name in names}))
         if piece is None:
             return frame
         self._loaded = pl.DataFrame(known | frame.to_dict())
@@ -290,14 +278,11 @@ def open_source(source: Any, *, encoding: str = "utf-8", whole: bool = True) -> 
         if reader.accepts(source):
             return reader(source, encoding, whole=whole)
     if isinstance(source, Path):
-        unknown = "a folder that miscal score did not write"
-        raise FileError(
-            f"{source} is {unknown if source.is_dir() else 'of an unknown format'}; give a .parquet, .csv, .tsv or "
-            ".jsonl file, or a folder written by miscal score"
-        )
-    raise InputError(
-        f"the data must be a path, a table or a dictionary of columns; got a value of type {type(source).__name__}"
-    )
+        what = "a folder that miscal score did not write" if source.is_dir() else "of an unknown format"
+        known = "a .parquet, .csv, .tsv or .jsonl file, or a folder written by miscal score"
+        raise FileError(f"{source} is {what}; give {known}")
+    given = type(source).__name__
+    raise InputError(f"the data must be a path, a table or a dictionary of columns; got a value of type {given}")
 
 
 # --- the same rows again ----------------------------------------------------------------------------------------------
@@ -308,27 +293,25 @@ ROWS_FILE, EMBEDDINGS_FILE = "rows.parquet", "rows.safetensors"
 
 
 def fingerprints(
-    source: Any, table: Source, inputs: XSource, columns: Sequence[str], probabilities: Any = None
+    source: Any, table: Source, embeddings: Any, columns: Sequence[str], probabilities: Any = None
 ) -> dict[str, Any]:
     """Record the data's path and sha256, and those of every file read.
 
     `probabilities` are a matrix beside the table, if they are one.
 
-    Returns ``path`` and ``sha256`` (None for a table in memory; for a folder, one fingerprint of all its files),
+    Returns ``path`` and ``sha256`` (None for a table in memory; for a folder, that of its table),
     ``files``, the ``reader``, and where anything was in memory ``in_memory``: its ``columns`` that were read, and
     whether ``embeddings`` were, too.
     """
-    data = [_fingerprint(file) for file in table.files]
-    beside = [_fingerprint(Path(one)) for one in (inputs.embeddings, probabilities) if isinstance(one, (str, Path))]
+    beside = [Path(one) for one in (embeddings, probabilities) if isinstance(one, (str, Path))]
+    files = [{"path": str(file.resolve()), "sha256": digest(file)} for file in (*table.files, *beside)]
     in_memory = not isinstance(source, (str, Path))
-    given = inputs.embeddings is not None and not isinstance(inputs.embeddings, (str, Path))
+    given = embeddings is not None and not isinstance(embeddings, (str, Path))
     memory = {"in_memory": {"columns": list(columns) if in_memory else [], "embeddings": given}}
-    hashes = [file["sha256"] for file in data]
-    joint = hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest()
     return {
         "path": None if in_memory else str(Path(source).resolve()),
-        "sha256": None if in_memory else joint,
-        "files": data + beside,
+        "sha256": None if in_memory else files[0]["sha256"],
+        "files": files,
         "reader": table.kind,
         **(memory if in_memory or given else {}),
     }
@@ -342,17 +325,12 @@ def found_in(folder: Path, source: dict[str, Any]) -> dict[str, Any]:
     memory = source.get("in_memory")
     if memory is None:
         return source
-    rows, embeddings = folder / ROWS_FILE, folder / EMBEDDINGS_FILE
-    found, options = dict(source), dict(source["options"])
-    if memory["columns"] and rows.is_file():
+    found = source | {"options": dict(source["options"])}
+    if memory["columns"] and (rows := folder / ROWS_FILE).is_file():
         found["path"] = str(rows)
-    if memory["embeddings"] and embeddings.is_file():
-        options["embeddings"] = str(embeddings)
-    return found | {"options": options}
-
-
-def _fingerprint(file: Path) -> dict[str, str]:
-    return {"path": str(file.resolve()), "sha256": digest(file)}
+    if memory["embeddings"] and (embeddings := folder / EMBEDDINGS_FILE).is_file():
+        found["options"]["embeddings"] = str(embeddings)
+    return found
 
 
 def refuse_changed(source: dict[str, Any]) -> None:
@@ -361,16 +339,14 @@ def refuse_changed(source: dict[str, Any]) -> None:
     `source`: ``Triples.source`` of the run.
     """
     options = source.get("options")
-    gone = options is not None and source.get("in_memory", {}).get("embeddings") and options["embeddings"] is None
+    gone = options and source.get("in_memory", {}).get("embeddings") and options["embeddings"] is None
     if source.get("path") is None or options is None or gone:
         raise InputError("the rows were given in memory, not as a file, so they cannot be read again")
     for file in source["files"]:
         path = existing(Path(file["path"]))
         if digest(path) != file["sha256"]:
-            raise MismatchError(
-                f"{path} has changed since the run: its sha256 is no longer {file['sha256'][:12]}...; "
-                "put the old file back, or run again"
-            )
+            was, remedy = f"{file['sha256'][:12]}...", "put the old file back, or run again"
+            raise MismatchError(f"{path} has changed since the run: its sha256 is no longer {was}; {remedy}")
 
 
 def content_digest(frame: pl.DataFrame, *matrices: np.ndarray | None) -> str:

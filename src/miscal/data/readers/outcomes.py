@@ -1,7 +1,8 @@
-"""Read outcomes of answers and events, and what a judge and people say of answers."""
+"""Read outcomes of answers and events, what a judge and people say of answers, and the answers themselves."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -82,12 +83,16 @@ def plain_words(series: pl.Series, kind: Kind) -> tuple[np.ndarray, tuple[str, .
     >>> plain_words(pl.Series(["good", "poor"]), "judge") is None
     True
     """
-    words = series.cast(pl.String).str.strip_chars().str.to_lowercase()
+    words = _words(series)
     held = set(words.unique().to_list())
     for meaning in PLAIN[kind]:
         if held <= set(meaning):
             return words.replace_strict(meaning, return_dtype=pl.Float64).to_numpy(), tuple(meaning)
     return None
+
+
+def _words(series: pl.Series) -> pl.Series:
+    return series.cast(pl.String).str.strip_chars().str.to_lowercase()
 
 
 def without_words(series: pl.Series, kind: Kind) -> pl.Series:
@@ -102,27 +107,22 @@ def without_words(series: pl.Series, kind: Kind) -> pl.Series:
     """
     if series.dtype != pl.String:
         return series
-    text, meant = series.str.strip_chars().str.to_lowercase(), (_PLAIN[:2] if kind == ANSWER else PLAIN[kind])
-    for found in (text.replace_strict(meaning, default=None, return_dtype=pl.Float64) for meaning in meant):
+    meant = _PLAIN[:2] if kind == ANSWER else PLAIN[kind]
+    for found in (_words(series).replace_strict(meaning, default=None, return_dtype=pl.Float64) for meaning in meant):
         if found.count() > series.count() / 2:
             return found
     return series
 
 
 def _named(series: pl.Series, positive: Any, name: str) -> tuple[np.ndarray, tuple[str, ...]]:
-    text = series.cast(pl.String)
-    happened = _equals(series, positive)
+    text, happened = series.cast(pl.String), _equals(series, positive)
     held = text.unique().sort().to_list()
     if not happened.any():
-        raise InputError(
-            f"positive: {name} nowhere holds {str(positive)!r}{did_you_mean(positive, held, aside=True)}; it holds "
-            f"{value_list(held)}"
-        )
+        near = did_you_mean(positive, held, aside=True)
+        raise InputError(f"positive: {name} nowhere holds {str(positive)!r}{near}; it holds {value_list(held)}")
     others = text.filter(~happened).unique().sort().to_list()
-    if len(others) < 2:
-        return happened.cast(pl.Float64).to_numpy(), ()
     note = f"{name}: {str(positive)!r} counts as 1, and every other value as 0: {value_list(others, SHOWN_IN_WARNING)}"
-    return happened.cast(pl.Float64).to_numpy(), (note,)
+    return happened.cast(pl.Float64).to_numpy(), (note,) if len(others) > 1 else ()
 
 
 def _equals(series: pl.Series, value: Any) -> pl.Series:
@@ -135,42 +135,33 @@ def _equals(series: pl.Series, value: Any) -> pl.Series:
     return series.cast(pl.String) == str(value)
 
 
-def read_judge(
-    rows: TableRows, roles: Roles, positive: Any, *, drop: bool
-) -> tuple[TableRows, TableRows, JudgeScale | None]:
+def read_judge(rows: TableRows, roles: Roles, *, drop: bool) -> tuple[TableRows, TableRows, JudgeScale | None]:
     """Find out what the judge's scores are, and which rows people have judged.
 
-    `positive`: the verdict by which people approve; `drop`: leave out rows without a score, instead of refusing them.
+    `drop`: leave out rows without a score, instead of refusing them.
     Returns the rows that people have judged, and the others: in both the judge's column holds probabilities.
     """
-    name, faults = label("judge", roles.confidence), RowFaults(rows.row)
-    faults.add(name, blank(column_of(rows.frame, roles.confidence)) | missing(rows, roles.confidence), "missing", name)
+    (name, of_people), faults = roles.labels, RowFaults(rows.row)
+    stated = column_of(rows.frame, roles.confidence)
+    faults.add(name, blank(stated) | missing(stated), "missing", name)
     rows = faults.refuse_or_drop(rows, drop=drop)
     score, words = _scores(rows, roles)
-    known = ~blank(column_of(rows.frame, roles.correct))
+    verdicts = column_of(rows.frame, roles.correct)
+    known = ~blank(verdicts)
     if not known.any():
-        raise InputError(
-            f"{label('human', roles.correct)} holds no verdict: people must have judged some of the rows, at least 100"
-        )
-    judged, others = rows.take(known), rows.take(~known)
-    approved, _ = outcomes(
-        column_of(judged.frame, roles.correct), JUDGE, positive=positive, name=roles.labels[1], rows=judged.row
-    )
+        raise InputError(f"{of_people} holds no verdict: people must have judged some of the rows, at least 100")
+    approved, _ = outcomes(verdicts.filter(known), JUDGE, positive=roles.positive, name=of_people, rows=rows.row[known])
     scale = _scale(score, known, approved, words, rows, roles)
+    p = score if scale is None else scale.probability(score)
+    rows = replace(rows, frame=rows.frame.with_columns(pl.Series(roles.confidence, p)))
+    judged, others = rows.take(known), rows.take(~known)
     if others.row.size:
         judged = judged.noting(
             f"people have not judged {len(others.row):,} of {len(rows.row):,} rows: these say how often people would "
             "approve, and nothing is learned or tested on them"
         )
     if scale is not None and not scale.informative:
-        judged = judged.noting(
-            "people do not approve more often at a higher score, so all scores of the judge stand for one rate"
-        )
-    p = score if scale is None else scale.probability(score)
-    judged, others = (
-        replace(part, frame=part.frame.with_columns(pl.Series(roles.confidence, p[mask])))
-        for part, mask in ((judged, known), (others, ~known))
-    )
+        judged = judged.noting("people do not approve more often at a higher score, so all scores stand for one rate")
     return judged, others, scale
 
 
@@ -188,21 +179,20 @@ def blank(series: pl.Series) -> NDArray[np.bool_]:
 
 def _scores(rows: TableRows, roles: Roles) -> tuple[NDArray[np.float64], tuple[str, ...]]:
     """Return the scores as numbers, and what they were written as where that is words."""
-    series = column_of(rows.frame, roles.confidence)
-    name = label("judge", roles.confidence)
+    series, name = column_of(rows.frame, roles.confidence), roles.labels[0]
     if series.dtype == pl.Boolean:
         return series.cast(pl.Float64).to_numpy(), ("false", "true")
     if series.dtype in (pl.String, pl.Categorical, pl.Enum):
         if (found := plain_words(series, JUDGE)) is not None:
             return found
-        text = series.cast(pl.String).str.strip_chars().str.to_lowercase()
+        text = _words(series)
         if (as_numbers := text.cast(pl.Float64, strict=False)).null_count() == 0:
             return as_numbers.to_numpy(), ()
+        held = value_list(sorted(text.unique().to_list()))
         raise InputError(
-            f"{name} holds {value_list(sorted(text.unique().to_list()))}: scores are numbers, higher where the judge "
-            "approves more, or pass and fail; turn other words into numbers"
+            f"{name} holds {held}: scores are numbers, higher where the judge approves more, or pass and fail"
         )
-    values = numbers(rows, roles.confidence, name)
+    values = numbers(rows, roles.confidence, "judge")
     if not np.isfinite(values).all():
         raise InputError(f"{name} must hold finite numbers; {int((~np.isfinite(values)).sum())} are not")
     return values, ()
@@ -221,13 +211,11 @@ def _scale(
     if not words and levels[0] >= 0 and levels[-1] <= 1 and len(levels) > 2:
         return None
     if len(levels) == 1:
-        raise InputError(f"{label('judge', roles.confidence)} is {levels[0]:g} in all rows, so that it says nothing")
+        raise InputError(f"{roles.labels[0]} is {levels[0]:g} in all rows, so that it says nothing")
     learned = np.full(int(known.sum()), True)
     if roles.split is not None:
-        learned = (column_of(rows.frame, roles.split).cast(pl.String) != "test").fill_null(True).to_numpy()[known]
-    weight = None
-    if roles.weight is not None:
-        weight = numbers(rows, roles.weight, label("weight", roles.weight))[known][learned]
+        learned = column_of(rows.frame, roles.split).cast(pl.String).ne_missing("test").to_numpy()[known]
+    weight = None if roles.weight is None else numbers(rows, roles.weight, "weight")[known][learned]
     return JudgeScale.fit(score[known][learned], approved[learned], weight, words)
 
 
@@ -236,7 +224,7 @@ def labelling_of(rows: TableRows, roles: Roles) -> NDArray[np.float64] | None:
     if roles.labelling is None:
         return None
     name = label("labelling_probability", roles.labelling)
-    values, what = numbers(rows, roles.labelling, name), "no probabilities above 0 and up to 1"
+    values, what = numbers(rows, roles.labelling, "labelling_probability"), "no probabilities above 0 and up to 1"
     remedy = "give each row that people have judged the probability by which it was chosen"
     refuse_rows(name, ~((values > 0) & (values <= 1)), what, rows.row, remedy)
     return values
@@ -252,8 +240,7 @@ def new_scores(series: pl.Series, scale: JudgeScale) -> pl.Series:
     """
     if scale.words and series.dtype in (pl.String, pl.Boolean, pl.Categorical, pl.Enum):
         meaning = {word: float(place) for place, word in enumerate(scale.words)}
-        text = series.cast(pl.String).str.strip_chars().str.to_lowercase()
-        values = text.replace_strict(meaning, default=None, return_dtype=pl.Float64)
+        values = _words(series).replace_strict(meaning, default=None, return_dtype=pl.Float64)
     else:
         values = series.cast(pl.Float64, strict=False)
     found = scale.probability(values.fill_null(np.nan).to_numpy())
@@ -269,3 +256,84 @@ def scale_words(scale: JudgeScale) -> Sequence[str]:
     ['1', '2.5']
     """
     return scale.words or [f"{score:g}" for score in scale.scores]
+
+
+# --- answers, to be shown -----------------------------------------------------------------------------------------
+
+
+ONE_ANSWER = 0.25
+"""Share of the rows by which an answer is given more often than it can be right before that is said. Not tuned."""
+
+_LENGTH = 400
+"""Characters of an answer that are kept."""
+
+
+def answers_of(frame: pl.DataFrame, columns: Mapping[str, str], choices: str | None) -> dict[str, np.ndarray]:
+    """Read the answers of each row as text.
+
+    They are keyed as the columns are, None where a row has none. Numbers and letters of choices are followed
+    by the choice. A column of nothing but 0 and 1 without choices is left out: it is no answer that a person gives.
+
+    Examples
+    --------
+    >>> table = pl.DataFrame({"predicted": [1, 0], "answer": ["A", "A"], "choices": [["yes", "no"]] * 2})
+    >>> named = {"model's answer": "predicted", "right answer": "answer"}
+    >>> {name: list(shown) for name, shown in answers_of(table, named, "choices").items()}
+    {"model's answer": ['no', 'yes'], 'right answer': ['A: yes', 'A: yes']}
+    """
+    offered = None if choices is None else column_of(frame, choices)
+    if offered is not None and offered.dtype != pl.List(pl.String):
+        offered = None
+    found = {}
+    for name, column in columns.items():
+        values = column_of(frame, column)
+        if values.dtype.is_nested() or values.dtype == pl.Object:
+            continue
+        if offered is None and values.dtype.is_numeric() and set(values.drop_nulls().unique().to_list()) <= {0, 1}:
+            continue
+        listed = [None] * len(frame) if offered is None else offered.to_list()
+        found[name] = np.array([_answer(value, of) for value, of in zip(values.to_list(), listed, strict=True)], object)
+    return found
+
+
+def one_answer(frame: pl.DataFrame, column: str | None, correct: np.ndarray) -> tuple[str, int, str] | None:
+    """Return the answer that a model gives far more often than this can be right; None where there is none.
+
+    With it: in how many rows, and a sentence that says so.
+
+    An answer of most rows may well be right that often: it can be right in the rows where it was given and is, and in
+    those where another one was.
+
+    `frame`: n rows, with the `column` of the model's answers, if there is one.
+
+    Examples
+    --------
+    >>> table = pl.DataFrame({"predicted": ["A"] * 80 + ["B"] * 20})
+    >>> one_answer(table, "predicted", np.arange(100) % 4 == 0)[-1]
+    "the model gives one answer (A) in 80 of 100 rows (column 'predicted'): it is right in 20 of them, ..."
+    >>> one_answer(table, "predicted", np.arange(100) % 4 > 0)
+    """
+    if column is None or (values := column_of(frame, column)).dtype.is_nested():
+        return None
+    given_answers, n = np.array([None if one is None else str(one) for one in values.to_list()], object), len(frame)
+    [(name, _)] = Counter(given_answers).most_common(1)
+    same = given_answers == name
+    given, right = int(same.sum()), int(correct[same].sum())
+    most = right + n - given
+    if name is None or given - most < ONE_ANSWER * n:
+        return None
+    shown = f" ({name})" if len(name) == 1 else ""
+    said = f"the model gives one answer{shown} in {given:,} of {n:,} rows (column {column!r}): it is right in "
+    return name, given, f"{said}{right:,} of them, so that it can be the right answer in {most:,} rows at most"
+
+
+def _answer(value: object, choices: Sequence[str] | None) -> str | None:
+    if value is None or value != value or value == "":
+        return None
+    text = str(value)[:_LENGTH]
+    if not choices:
+        return text
+    if isinstance(value, int) and not isinstance(value, bool):
+        return choices[value][:_LENGTH] if 0 <= value < len(choices) else text
+    place = ord(text) - ord("A") if len(text) == 1 else -1
+    return f"{text}: {choices[place][:_LENGTH]}" if 0 <= place < len(choices) else text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,23 +11,20 @@ import numpy as np
 import polars as pl
 
 from miscal.base.arrays import column_of, row_list, value_list
-from miscal.base.checks import DROP, non_finite_rows, refuse_outside, refuse_rows
-from miscal.base.errors import InputError, MissingColumn, argument
+from miscal.base.checks import DROP, refuse_outside, refuse_rows
+from miscal.base.errors import InputError, argument
 from miscal.base.precision import chosen_rows, held, held_rows
-from miscal.base.vocabulary import Vocabulary
-from miscal.data.columns import RowColumns
+from miscal.base.vocabulary import Kind, vocabulary
 from miscal.data.encoders.dates import read_dates
-from miscal.data.encoders.texts import PlacesAndColumns
 from miscal.data.judged import ClassProbabilities
-from miscal.data.readers.names import columns_of, decide, find, listed, match, unreserved
-from miscal.data.readers.source import Piece, Source, nan_as_null, numbers_or_checked, read_matrix
+from miscal.data.readers.names import columns_of, decide
+from miscal.data.readers.source import Piece, Source, numbers_or_checked, read_matrix
 
 _WRITTEN = {
     r"^\s*-?[\d.,]+\s*%\s*$": "these are percentages: write decimals with a point, no sign, and divide by 100",
     r"^\s*-?\d*,\d+\s*$": "write decimals with a point in place of the comma",
 }
 """Numbers in another form, and how to fix them."""
-_LARGEST = float(np.finfo(np.float32).max)
 
 
 class RowFaults:
@@ -56,10 +53,11 @@ class RowFaults:
         """Rows without a fault, bool (n,)."""
         return self.first == 0
 
-    def refuse(self, remedy: str = f"correct them, or {DROP}") -> None:
+    def refuse(self) -> None:
         """Raise for the first fault."""
         for name, what, _, own in self._found[:1]:
-            refuse_rows(name, self.first == 1, what, self.row, "; ".join(filter(None, (own, remedy))))
+            remedy = "; ".join(filter(None, (own, f"correct them, or {DROP}")))
+            refuse_rows(name, self.first == 1, what, self.row, remedy)
 
     def refuse_or_drop(self, rows: TableRows, *, drop: bool) -> TableRows:
         """Return the rows without a fault, noting how many were dropped for which one; refuse any, or all."""
@@ -80,10 +78,8 @@ class RowFaults:
 
     def counts(self) -> dict[str, int]:
         """Rows by reason."""
-        found: Counter[str] = Counter()
-        for (*_, reason, _), n in zip(self._found, np.bincount(self.first)[1:].tolist(), strict=False):
-            found[reason] += n
-        return {reason: n for reason, n in found.items() if n}
+        found = Counter(self.reasons().tolist())
+        return {reason: found[reason] for *_, reason, _ in self._found if found[reason]}
 
 
 def numbers_in(
@@ -123,9 +119,8 @@ def _parse_numbers(series: pl.Series, name: str, faults: RowFaults, said: str, *
         raise InputError(_words_among_numbers(series, words, name, faults.row))
     if not blanks:
         faults.add(name, missing, "missing", f"{said} is missing")
-    faults.add(
-        name, words, f"not numbers, such as {value_list(series.filter(words).to_list())}", f"{said} is no number"
-    )
+    what = f"not numbers, such as {value_list(series.filter(words).to_list())}"
+    faults.add(name, words, what, f"{said} is no number")
     return values.fill_null(np.nan).to_numpy().copy()
 
 
@@ -145,50 +140,6 @@ def lists_not_finite(series: pl.Series) -> np.ndarray:
     return inner.list.eval(~pl.element().is_finite().fill_null(False)).list.any().fill_null(False).to_numpy()
 
 
-TEXT = "text"
-AUTO = "auto"
-"""In the place of feature columns: every column that plays no other part and can be a feature."""
-
-
-@dataclass(frozen=True)
-class XSource:
-    """Where x comes from.
-
-    Parameters
-    ----------
-    kind : str
-        'embeddings', 'features' or 'text': what places rows near or far from each other.
-    features : tuple of str
-        Feature columns: x, or what stands beside embeddings.
-    embeddings : path or array, optional
-    text : str, optional
-        The column x is made from, or which is only shown, if there are embeddings or features.
-    notes : tuple of str
-    chosen : tuple of str
-        The feature columns that a person named as such; of the others, those that say nothing of a row's kind are left
-        out.
-    """
-
-    kind: str
-    features: tuple[str, ...] = ()
-    embeddings: Any = None
-    text: str | None = None
-    notes: tuple[str, ...] = ()
-    chosen: tuple[str, ...] = ()
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns of the table that are needed."""
-        return self.features if self.text is None else (*self.features, self.text)
-
-    def made_of(self, path: str | None = None) -> str | list[str] | None:
-        """Return what x is made of, for people: the file of embeddings at `path`, a column of text, feature columns."""
-        if self.kind == "features":
-            return list(self.features)
-        places = self.text if self.kind == "text" else path
-        return [*([places] if places else []), *self.features] if self.features else places
-
-
 @dataclass(frozen=True)
 class TableRows:
     """Rows of a table that passed the condition, in order.
@@ -200,9 +151,9 @@ class TableRows:
         Row numbers in the source.
     X : array, optional
         The rows' embeddings, not yet checked for values.
-    notes : tuple of str
     n_read : int
         Rows in the source.
+    notes : tuple of str
     classes : ClassProbabilities, optional
         What was read of several classes.
     undecided : int
@@ -214,8 +165,8 @@ class TableRows:
     frame: pl.DataFrame
     row: np.ndarray
     X: np.ndarray | None
-    notes: tuple[str, ...]
     n_read: int
+    notes: tuple[str, ...] = ()
     classes: ClassProbabilities | None = None
     undecided: int = 0
     dropped: int = 0
@@ -232,78 +183,6 @@ class TableRows:
         return replace(self, frame=self.frame[index], row=self.row[index], X=X, classes=classes)
 
 
-BESIDE = "the inputs are those of {}, which lies beside the data"
-"""What is said where a source brings embeddings that nobody named."""
-UNSEEN_SHOWN = 5
-"""Columns that are named where some play no part."""
-
-
-def choose_inputs(
-    table: Source, columns: RowColumns, *, reserved: dict[str, str], metadata: Sequence[str] = ()
-) -> XSource:
-    """Decide where x comes from, from what was asked for and what is there.
-
-    Columns of `metadata` are seen beside whatever else x is made of.
-    """
-    embeddings, features, text = columns.embeddings, columns.features, columns.text
-    if text is not None:
-        find(text, table.columns, what="text")
-    shown = shown_text(table, text)
-    beside: tuple[str, ...] = ()
-    if features is not None:
-        passed_over = reserved | ({} if shown is None else {shown: "text"})
-        beside = every_other(table, passed_over) if features == AUTO else match(features, table.columns, passed_over)
-    seen = tuple(dict.fromkeys((*beside, *metadata)))
-    known = {"text": shown, "chosen": () if features == AUTO else beside}
-    if embeddings is not None:
-        return XSource("embeddings", seen, embeddings=embeddings, **known)
-    if beside or features == AUTO:
-        return XSource("features", seen, **known)
-    if table.embeddings is not None:
-        notes = (BESIDE.format(table.embeddings.name),)
-        return XSource("embeddings", seen, embeddings=table.embeddings, notes=notes, **known)
-    if shown is not None:
-        notes = () if text else (f"the inputs are the column {shown!r}, since nothing else was named",)
-        return XSource("text", seen, notes=notes, **known)
-    return XSource("features", (*every_other(table, reserved), *metadata), **known)
-
-
-def unseen_note(table: Source, inputs: XSource, passed_over: Collection[str | None]) -> tuple[str, ...]:
-    """Say which columns play no part beside embeddings or texts, and which option looks at them.
-
-    `passed_over`: columns that have another part, None among them standing for none. Nothing is said where any column
-    is an input, or there is none left.
-    """
-    columns = [] if inputs.features else [one for one in table.columns if one not in passed_over]
-    if not columns:
-        return ()
-    shown = ", ".join(map(repr, columns[:UNSEEN_SHOWN]))
-    more = f" and {len(columns) - UNSEEN_SHOWN} more" if len(columns) > UNSEEN_SHOWN else ""
-    one = len(columns) == 1
-    return (
-        f"the column{'' if one else 's'} {shown}{more} {'was' if one else 'were'} not looked at: --metadata auto looks "
-        f"for findings there, and lets the correction see {'it' if one else 'them'}",
-    )
-
-
-def shown_text(table: Source, text: str | None) -> str | None:
-    """Return the column of texts: the one named, or the one that is called so."""
-    return text or (TEXT if TEXT in table.columns else None)
-
-
-def every_other(table: Source, reserved: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the columns that play no other part, in the order of the table."""
-    found = unreserved(table.columns, reserved)
-    if not found and "metadata" not in reserved.values():
-        raise MissingColumn(
-            "no inputs are left: every column plays another part. Name embeddings "
-            f"({argument('embeddings', takes='FILE.npy')}), or "
-            "columns "
-            f"of the inputs. {listed(table.columns)}"
-        )
-    return found
-
-
 def load_rows(
     source: Source,
     columns: Iterable[str],
@@ -317,45 +196,44 @@ def load_rows(
     `absent`: columns that the source does not have, which are blank in every row.
     """
     asked = () if where is None else columns_of(where, source.columns)
-    frame = source.load([one for one in dict.fromkeys((*columns, *asked)) if one not in absent], piece)
-    frame = nan_as_null(frame).with_columns(pl.lit(None, pl.String).alias(name) for name in absent)
+    named = [one for one in dict.fromkeys((*columns, *asked)) if one not in absent]
+    frame = source.load(named, piece).with_columns(pl.lit(None, pl.String).alias(name) for name in absent)
     if len(frame) == 0:
         raise InputError("the data have no rows; give one row per prediction")
     kept, undecided = np.full(len(frame), True), 0
     if where is not None:
         typed = piece is None or source.typed
-        kept, undecided = decide(where, frame if typed else nan_as_null(source.load(asked, piece, typed=True)))
+        kept, undecided = decide(where, frame if typed else source.load(asked, piece, typed=True))
     at, start = np.flatnonzero(kept), 0 if piece is None else piece.start
     X = None
-    if embeddings is not None:
-        X = numbers_or_checked(read_matrix(embeddings)) if piece is None else read_matrix(embeddings)
-        if piece is None:
-            refuse_lengths(X.shape, len(frame))
-            X = held_rows(X if where is None else chosen_rows(X, at))
-        else:
-            # a copy: what lies in a file stays out of this process's memory
-            X = held(np.array(X[start : start + len(frame)])[at])
+    if embeddings is not None and piece is None:
+        X = numbers_or_checked(read_matrix(embeddings))
+        refuse_lengths(X.shape, len(frame))
+        X = held_rows(X if where is None else chosen_rows(X, at))
+    elif embeddings is not None:
+        # a copy: what lies in a file stays out of this process's memory
+        X = held(np.array(read_matrix(embeddings)[start : start + len(frame)])[at])
     rows = frame if where is None else frame.filter(kept)
-    return TableRows(rows, at + start, X, source.notes, len(frame), undecided=undecided)
+    return TableRows(rows, at + start, X, len(frame), undecided=undecided)
 
 
-def refuse_lengths(shape: tuple[int, ...], n: int) -> None:
-    """Refuse embeddings whose shape does not fit n rows of data."""
+def refuse_lengths(shape: tuple[int, ...], n: int, what: str = "embeddings") -> None:
+    """Refuse a matrix whose shape does not fit n rows of data."""
     if len(shape) != 2 or shape[0] != n:
         raise InputError(
-            f"lengths differ: the data have {n} rows, the embeddings have shape {shape}; "
-            f"give one row of embeddings per row of data, in the same order, before any {argument('where')}"
+            f"lengths differ: the data have {n} rows, the {what} have shape {shape}; give one row of {what} per row of "
+            f"data, in the same order, before any {argument('where')}"
         )
     if shape[1] == 0:
-        raise InputError(f"the embeddings have no columns: their shape is {shape}; give at least one number per row")
+        raise InputError(f"the {what} have no columns: their shape is {shape}; give at least one number per row")
 
 
 # --- values -------------------------------------------------------------------------------------------------------
 
 
-def numbers(rows: TableRows, column: str, name: str) -> np.ndarray:
+def numbers(rows: TableRows, column: str, role: str) -> np.ndarray:
     """Read a column as float64 with NaN for missing."""
-    return numbers_in(column_of(rows.frame, column), name, RowFaults(rows.row), blanks=True)
+    return numbers_in(column_of(rows.frame, column), label(role, column), RowFaults(rows.row), blanks=True)
 
 
 def label(role: str, column: str | None) -> str:
@@ -363,23 +241,20 @@ def label(role: str, column: str | None) -> str:
     return role if column == role else f"{role} (column {column!r})"
 
 
-def confidences(
-    series: pl.Series, column: str, words: Vocabulary, faults: RowFaults, *, typed: bool = True
-) -> np.ndarray:
+def confidences(series: pl.Series, name: str, kind: Kind, faults: RowFaults, *, typed: bool = True) -> np.ndarray:
     """Read a column of confidences, not yet clipped; NaN in rows without one that can be used, which are noted."""
-    option = words.columns[0]
-    name, said = label(option, column), f"the {words.probability}"
+    words = vocabulary(kind)
+    said = f"the {words.probability}"
     f = numbers_in(series, name, faults, said, typed=typed)
     faults.add(name, np.isinf(f), "infinite", f"{said} is infinite")
-    remedy = f"correct them, or name another column with {argument(option)}"
+    remedy = f"correct them, or name another column with {argument(words.columns[0])}"
     outside = refuse_outside(f, name, faults.row, some=True, remedy=remedy)
     faults.add(name, outside, "outside [0, 1]", f"{said} lies outside [0, 1]")
     return np.where(np.isfinite(f) & ~outside, f, np.nan)
 
 
-def missing(rows: TableRows, column: str) -> np.ndarray:
+def missing(series: pl.Series) -> np.ndarray:
     """Find missing, NaN and infinite values of a column (inside lists too); bool array of shape (n,)."""
-    series = column_of(rows.frame, column)
     bad = series.is_null().to_numpy()
     if series.dtype.is_float():
         bad = bad | ~series.fill_null(0).is_finite().to_numpy()
@@ -392,37 +267,7 @@ def refuse_missing(rows: TableRows, columns: Sequence[str]) -> None:
     """Refuse missing values in any of the columns."""
     for column in columns:
         what, remedy = "missing, NaN or infinite", f"fill them in, or {DROP}"
-        refuse_rows(f"column {column!r}", missing(rows, column), what, rows.row, remedy)
-
-
-def with_inputs(
-    rows: TableRows, inputs: XSource, faults: RowFaults, fitted: Any = None, text: Collection[str] = ()
-) -> TableRows:
-    """Note rows whose x is not complete, by column.
-
-    `fitted`: of new rows, what reads the columns, by which blanks are values like others or not. Text that stands for
-    numbers, in the columns `text`, is turned into these.
-    """
-    if rows.X is not None:
-        reason = "the embedding holds NaN, infinity or a value too large for float32"
-        faults.add("embeddings", non_finite_rows(rows.X), "NaN, infinite or too large for float32", reason)
-    own, found = [str(inputs.text)] if inputs.kind == "text" else [], []
-    for name in (*own, *inputs.features):
-        series, shown, said = column_of(rows.frame, name), f"column {name!r}", repr(name)
-        lists = isinstance(series.dtype, (pl.List, pl.Array))
-        kind = "number" if series.dtype.is_float() else "list" if lists else ""
-        kind = kind if fitted is None or name in own else fitted.column_types[name]
-        blanks = name not in own and (not lists if fitted is None else name in fitted.with_blanks)
-        if kind == "number":
-            values = numbers_in(series, shown, faults, said, typed=name not in text, blanks=blanks)
-            large = "infinite or too large for float32"
-            faults.add(shown, np.abs(values) > _LARGEST, large, f"{said} is {large}")
-            found += [] if fitted is None else [pl.Series(name, values)]
-        elif not blanks:
-            faults.add(shown, series.is_null().to_numpy(), "missing", f"{said} is missing")
-        if lists and series.dtype.inner.is_numeric():
-            faults.add(shown, lists_not_finite(series), "missing, NaN or infinite", f"{said} holds NaN or infinity")
-    return replace(rows, frame=rows.frame.with_columns(found))
+        refuse_rows(f"column {column!r}", missing(column_of(rows.frame, column)), what, rows.row, remedy)
 
 
 def texts(frame: pl.DataFrame, column: str) -> tuple[str, ...]:
@@ -433,13 +278,13 @@ def texts(frame: pl.DataFrame, column: str) -> tuple[str, ...]:
     return tuple(series.cast(pl.String).fill_null("").to_list())
 
 
-def metadata_of(rows: TableRows, column: str) -> np.ndarray:
+def metadata_of(frame: pl.DataFrame, column: str) -> np.ndarray:
     """Read a metadata column: numbers (NaN where missing), booleans, dates, or text ('(missing)' where missing).
 
     Dates are numpy's, to the second, NaT where missing, with the time of UTC where a zone is given. Text that is
     nothing but dates in the form of ISO 8601 is read as dates, because CSV and JSON have no other way to give them.
     """
-    series = column_of(rows.frame, column)
+    series = column_of(frame, column)
     if series.dtype.is_nested() or series.dtype == pl.Object:
         raise InputError(f"metadata: column {column!r} must hold numbers or text; its type is {series.dtype}")
     if series.dtype.is_numeric():
@@ -461,11 +306,3 @@ def refuse_repeated(rows: TableRows, column: str) -> None:
     remedy = f"give each row one of its own, or begin a new monitor with {argument('out')}"
     name = f"column {column!r}"
     refuse_rows(name, repeated.to_numpy(), shown, rows.row, f"the first look knew rows by it: {remedy}")
-
-
-def encoder_values(inputs: XSource, frame: pl.DataFrame, X: np.ndarray | None) -> Any:
-    """Return what an encoder takes, of rows whose x is complete: matrix, table or texts."""
-    if inputs.kind == "features":
-        return frame
-    places = X if inputs.kind == "embeddings" else texts(frame, str(inputs.text))
-    return PlacesAndColumns(places, frame) if inputs.features else places

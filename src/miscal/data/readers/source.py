@@ -10,12 +10,12 @@ import json
 import os
 import stat
 import sys
-import tokenize
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, BinaryIO, Self
 
 import numpy as np
@@ -64,8 +64,6 @@ class Source:
         What it consists of.
     embeddings : Path or None
         A file of embeddings that belongs to it.
-    notes : tuple of str
-        What whoever reads the results must know.
     typed : bool
         Whether its columns have types of their own; csv has none, and its pieces are text.
     """
@@ -74,7 +72,6 @@ class Source:
     columns: tuple[str, ...] = ()
     files: tuple[Path, ...] = ()
     embeddings: Path | None = None
-    notes: tuple[str, ...] = ()
     typed = True
 
     @classmethod
@@ -82,7 +79,7 @@ class Source:
         """Tell whether the reader opens `source`."""
         raise NotImplementedError
 
-    def __init__(self, source: Any, encoding: str, *, whole: bool) -> None:
+    def __init__(self, source: Any, encoding: str = "utf-8", *, whole: bool = True) -> None:
         raise NotImplementedError
 
     def offering(self, columns: Sequence[str]) -> Self:
@@ -98,11 +95,16 @@ class Source:
     def load(
         self, names: Sequence[str], piece: Piece | None = None, *, typed: bool = False, kept: bool = False
     ) -> pl.DataFrame:
-        """Read some columns, in order: of all rows, by default, with NaN as missing, or those of a piece.
+        """Read some columns, in order, with NaN as missing: of all rows, by default, or those of a piece.
 
         `typed`: of the types that all their values have, where a piece has none itself; `kept`: to be written as they
-        are, so that values which no column holds unchanged are refused.
+        are, NaN too, so that values which no column holds unchanged are refused.
         """
+        frame = self.read(names, piece, typed=typed, kept=kept)
+        return frame if kept else nan_as_null(frame)
+
+    def read(self, names: Sequence[str], piece: Piece | None, *, typed: bool, kept: bool) -> pl.DataFrame:
+        """Read as :meth:`load`, NaN as it is."""
         raise NotImplementedError
 
 
@@ -173,9 +175,8 @@ def existing(path: Path, *, what: str = "data") -> Path:
     except FileNotFoundError:
         raise FileError(f"the {what} file {path} does not exist{_near_file(path)}") from None
     except (OSError, ValueError) as error:
-        raise FileError(
-            f"the {what} file {str(path)!r} cannot be opened: {getattr(error, 'strerror', None) or error}"
-        ) from None
+        said = getattr(error, "strerror", None) or error
+        raise FileError(f"the {what} file {str(path)!r} cannot be opened: {said}") from None
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         raise FileError(f"the {what} file {path} is a pipe or a device, not a regular file; write it to disk first")
     if stat.S_ISREG(mode) and not os.access(path, os.R_OK):
@@ -205,7 +206,7 @@ def not_empty(path: Path) -> Path:
 
 
 # the last two: numpy reads the header of a .npy file as Python's own words
-_OF_PARSERS = (OSError, ValueError, EOFError, OverflowError, SyntaxError, tokenize.TokenError, RecursionError)
+_OF_PARSERS = (MemoryError, OSError, ValueError, EOFError, OverflowError, RecursionError, SyntaxError, TokenError)
 
 
 @contextlib.contextmanager
@@ -213,18 +214,14 @@ def damage(path: Path, what: str) -> Iterator[None]:
     """Turn whatever a parser says of a broken file into CorruptFile."""
     try:
         yield
-    except MemoryError:
-        raise ResourceError(f"{path} does not fit into memory") from None
     except InputError:
         raise
     except (*_OF_PARSERS, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        if getattr(error, "errno", None) == errno.ENOMEM:
+        if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
             raise ResourceError(f"{path} does not fit into memory") from None
-        first = str(error).strip().splitlines()
-        raise CorruptFile(
-            f"{path} cannot be read as {what}: {first[0][:200] if first else type(error).__name__}; "
-            "it is damaged, cut short, or not what its name says"
-        ) from None
+        said = [*str(error).strip().splitlines(), type(error).__name__][0][:200]
+        damaged = "it is damaged, cut short, or not what its name says"
+        raise CorruptFile(f"{path} cannot be read as {what}: {said}; {damaged}") from None
 
 
 def own_parquet(path: Path) -> pl.DataFrame:
@@ -263,10 +260,9 @@ def fits(path: Path, n_rows: int, row_bytes: int) -> None:
     """Refuse, before reading, a table or matrix that memory cannot hold."""
     needed, allowed = n_rows * row_bytes, memory_limit()
     if needed > 0.8 * allowed:
-        raise ResourceError(
-            f"{path} has {n_rows} rows of about {row_bytes} bytes, {needed / 1e9:.1f} GB in all, but this process "
-            f"may use only {allowed / 1e9:.1f} GB. Read fewer rows or columns, or use a larger machine"
-        )
+        size = f"{n_rows} rows of about {row_bytes} bytes, {needed / 1e9:.1f} GB in all"
+        remedy = "read fewer rows or columns, or use a larger machine"
+        raise ResourceError(f"{path} has {size}, but this process may use only {allowed / 1e9:.1f} GB: {remedy}")
 
 
 # --- texts --------------------------------------------------------------------------------------------------------
@@ -332,10 +328,9 @@ class TextFile:
             return data.decode(python_encoding(self.encoding))
         except UnicodeError as error:
             at = getattr(error, "start", 0)
-            raise FileError(
-                f"{self.path}, line {self.line_of(begin + at)}: byte {data[at : at + 1]!r} at position {begin + at} is "
-                f"not {self.encoding}; save the file as UTF-8 or name its encoding ({argument('encoding')})"
-            ) from None
+            wrong = f"byte {data[at : at + 1]!r} at position {begin + at} is not {self.encoding}"
+            remedy = f"save the file as UTF-8 or name its encoding ({argument('encoding')})"
+            raise FileError(f"{self.path}, line {self.line_of(begin + at)}: {wrong}; {remedy}") from None
 
 
 def text_of(path: Path, encoding: str = "utf-8") -> str:
@@ -358,10 +353,8 @@ def python_encoding(name: str) -> str:
         "a..b".encode(name)
         return codecs.lookup(name).name
     except (LookupError, ValueError):
-        raise InputError(
-            "the encoding must be one of texts that Python knows, e.g. utf-8, latin-1, cp1252 or utf-16; got "
-            f"{value_list([name])}"
-        ) from None
+        known = "one of texts that Python knows, e.g. utf-8, latin-1, cp1252 or utf-16"
+        raise InputError(f"the encoding must be {known}; got {value_list([name])}") from None
 
 
 def _plain_ascii(encoding: str, marks: str) -> bool:

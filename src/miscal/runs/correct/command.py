@@ -287,7 +287,7 @@ def calibrate_file(
                 error.add_note("what was corrected so far is kept, and the same command goes on from there")
             raise
         parts.remove()
-    return Corrected(place, tally, warnings(tally, source, saved.estimator), source.columns, source.kind, resumed)
+    return Corrected(place, tally, warnings(tally, source, saved.estimator), source.columns, source.roles.kind, resumed)
 
 
 def _types_of_kept(
@@ -307,7 +307,7 @@ def _types_of_kept(
 def _identity(job: CorrectionJob, source: NewSource, pieces: Sequence[Piece]) -> dict[str, Any]:
     """Put together what must be the same for a command to go on from another's parts."""
     files = [*source.source.files]
-    matrices = (source.inputs.embeddings, None if source.classes is None else source.classes.matrix)
+    matrices = (source.roles.embeddings, None if source.roles.classes is None else source.roles.classes.matrix)
     files += [Path(one) for one in matrices if isinstance(one, (str, Path))]
     folder = model_folder(job.model)
     return {

@@ -12,6 +12,7 @@ import polars as pl
 from miscal.base.arrays import SHOWN_IN_WARNING, quoted
 from miscal.base.checks import CLIP_TOLERANCE
 from miscal.base.errors import InputError
+from miscal.base.vocabulary import vocabulary
 from miscal.data.encoders.features import Encoder
 from miscal.data.readers.new_rows import NewRows, NewSource
 from miscal.discovery.saved_model import FAR, only_blank
@@ -133,11 +134,11 @@ def _plus(a: object, b: object) -> object:
 
 def warnings(tally: Tally, source: NewSource, saved: SavedEstimator) -> list[str]:
     """Say in sentences what whoever uses the table must know, by the tally of all rows."""
-    return [*source.notes, *_warnings(tally, source, saved)]
+    return [*source.roles.notes, *_warnings(tally, source, saved)]
 
 
 def _warnings(tally: Tally, source: NewSource, saved: SavedEstimator) -> Iterator[str]:
-    words, asked, of = source.words, f"of {tally.asked:,} rows", saved.fitted
+    words, asked, of = vocabulary(source.roles.kind), f"of {tally.asked:,} rows", saved.fitted
     if tally.undecided:
         rows = f"{tally.undecided:,} rows were" if tally.undecided > 1 else "1 row was"
         yield f"where: {rows} left out, because the value that decides is missing"
@@ -178,14 +179,14 @@ def _warnings(tally: Tally, source: NewSource, saved: SavedEstimator) -> Iterato
             f"column {name!r} was {mean:.4g} in every row the model was fitted on, and is not in {n:,} {asked}; what "
             "other values mean was never learned, so they change nothing"
         )
-    if saved.inputs is None and source.inputs.kind == "embeddings":
+    if saved.inputs is None and source.roles.x == "embeddings":
         yield (
             "the saved model does not describe the inputs that it was fitted on, so embeddings of another model cannot "
             "be noticed; `miscal discover` run again saves such a description"
         )
     found = likeness(tally, saved)
     if found is not None and found.unlike:
-        yield warning(found, columns=source.inputs.kind == "features")
+        yield warning(found, columns=source.roles.x == "features")
 
 
 def likeness(tally: Tally, saved: SavedEstimator) -> Likeness | None:
@@ -198,6 +199,6 @@ def likeness(tally: Tally, saved: SavedEstimator) -> Likeness | None:
 
 def refuse_foreign(tally: Tally, source: NewSource, saved: SavedEstimator) -> None:
     """Refuse embeddings of which no row is plausible; columns that are found by their names are only warned of."""
-    found = likeness(tally, saved) if source.inputs.kind == "embeddings" else None
+    found = likeness(tally, saved) if source.roles.x == "embeddings" else None
     if found is not None and found.impossible is not None:
         raise InputError(refusal(found, "embeddings", columns=False))

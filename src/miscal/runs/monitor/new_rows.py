@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,11 +12,12 @@ from numpy.typing import NDArray
 from miscal.base.arrays import as_text, column_of, value_list
 from miscal.base.errors import InputError, MiscalError, MismatchError, argument
 from miscal.base.folds import row_groups
-from miscal.base.vocabulary import JUDGE
+from miscal.base.vocabulary import JUDGE, vocabulary
 from miscal.data.readers.class_columns import CORRECT, PREDICTED, ClassColumns
 from miscal.data.readers.names import find, refuse_told
+from miscal.data.readers.new_rows import NewSource
 from miscal.data.readers.outcomes import outcomes
-from miscal.data.readers.roles import Asked, Grouping, Roles
+from miscal.data.readers.roles import Grouping, Roles, pair_asked, refuse_beside_classes
 from miscal.data.readers.rows import RowFaults, TableRows, metadata_of, missing, refuse_missing, refuse_repeated, texts
 from miscal.data.readers.rows import label as what_is_called
 from miscal.discovery.run import RunContent
@@ -116,24 +116,23 @@ def read_labelled(
     if on_invalid not in ON_INVALID:
         raise InputError(f"on_invalid must be 'error' or 'drop'; got {on_invalid!r}")
     named = {"confidence": confidence, "correct": correct, "probability": probability, "event": event}
-    asked = Asked.of(kind=run.summary.kind, **named, positive=positive)
+    kind, stated, told = pair_asked(kind=run.summary.kind, **named, positive=positive)
+    option, of_outcome = vocabulary(kind).columns
     if label is not None and model.classes is None:
-        raise InputError(
-            f"label: the run is not of several classes; name its outcome with {argument(asked.words.columns[1])}"
-        )
+        raise InputError(f"label: the run is not of several classes; name its outcome with {argument(of_outcome)}")
     if model.classes is not None:
-        asked.refuse_beside("probabilities")
-        asked = replace(asked, outcome=label)
-    option, drop = asked.words.columns[0], on_invalid == "drop"
-    opened = model.open(data, whole=True, **options | {option: asked.probability, "on_invalid": on_invalid})
-    roles, text = _roles(run, opened.source.columns, opened.confidence, asked, group, by_id)
+        refuse_beside_classes(kind, stated, told, positive)
+        told = label
+    drop = on_invalid == "drop"
+    opened = model.open(data, whole=True, **options | {option: stated, "on_invalid": on_invalid})
+    roles = _roles(run, opened, told, positive, group, by_id)
     new = opened.read(opened.whole)
     if len(new) == 0:
         raise InputError(
             f"no row is left to look at: correct the condition of {argument('where')}, or the invalid values"
         )
     grouped = None if roles.grouping is None else roles.grouping.column
-    beside = opened.beside(new, (roles.correct, grouped, roles.id, text, *roles.naming))
+    beside = opened.beside(new, (roles.correct, grouped, roles.id, roles.text, *roles.naming))
     # people need not have judged every answer that a judge has
     needed = [name for name in (roles.correct, None if blanks_alone else grouped) if name is not None]
     if not drop and roles.kind != JUDGE:
@@ -142,7 +141,7 @@ def read_labelled(
         if beside.frame[roles.id].dtype.is_nested():
             raise InputError(f"column {ID!r} must hold text or numbers, one value for each row, or have another name")
         needed += [roles.id] if drop else []
-    keep = ~np.logical_or.reduce([missing(beside, name) for name in needed])
+    keep = ~np.logical_or.reduce([missing(column_of(beside.frame, name)) for name in needed])
     if not keep.any():
         raise InputError(f"no row is left: {roles.labels[1]}, group or id is missing in all {len(keep)}")
     named_outcome, learned = roles.correct, ()
@@ -171,7 +170,7 @@ def read_labelled(
     groups, unit = _units(beside, roles.grouping, new.X[keep] if equal_inputs else None)
     order = np.argsort(unit, kind="stable")
     at = np.flatnonzero(keep)[order]
-    shown = None if text is None else texts(beside.frame, text)
+    shown = None if roles.text is None else texts(beside.frame, roles.text)
     unlabelled = int((~keep).sum())
     said = (f"{unlabelled:,} rows without outcome, group or id were left out",) if unlabelled else ()
     return NewLabelled(
@@ -182,7 +181,7 @@ def read_labelled(
         supported=corrected["supported"].to_numpy()[at],
         unit=unit[order],
         group=None if groups is None else groups[order],
-        columns={name: metadata_of(beside, name)[order] for name in roles.naming},
+        columns={name: metadata_of(beside.frame, name)[order] for name in roles.naming},
         text=None if shown is None else tuple(shown[i] for i in order),
         id=None if roles.id is None else as_text(column_of(beside.frame, roles.id)).to_numpy()[order],
         taken={**opened.columns, "correct": named_outcome, "group": group},
@@ -193,12 +192,12 @@ def read_labelled(
 
 
 def _roles(
-    run: RunContent, columns: Sequence[str], confidence: str, asked: Asked, group: str | None, by_id: bool | None
-) -> tuple[Roles, str | None]:
-    """Say which columns beside those of the model play which part, and which one holds texts."""
-    of_run = run.summary.data.columns
-    probability, option = asked.words.columns
-    outcome = find(asked.outcome or of_run.correct or option, columns, what=option)
+    run: RunContent, opened: NewSource, told: str | None, positive: Any, group: str | None, by_id: bool | None
+) -> Roles:
+    """Say which columns beside those of the model play which part; `told` is that of the outcome, where it is named."""
+    of_run, columns, confidence = run.summary.data.columns, opened.source.columns, opened.roles.confidence
+    probability, option = vocabulary(opened.roles.kind).columns
+    outcome = find(told or of_run.correct or option, columns, what=option)
     if outcome == confidence:
         raise InputError(f"{probability} and {option} must be two columns; both are {outcome!r}")
     grouping = None
@@ -215,10 +214,15 @@ def _roles(
     # what findings and values are named by; what asks for a column that is not there is left out and said
     found = (name for one in run.summary.findings for name in one.columns)
     naming = dict.fromkeys((*of_run.metadata, *found))
-    text = of_run.text if of_run.text in columns else None
-    positive = of_run.positive if asked.positive is None else asked.positive
-    naming = tuple(name for name in naming if name in columns)
-    return Roles(confidence, outcome, asked.kind, positive, grouping=grouping, id=identity, names_only=naming), text
+    return replace(
+        opened.roles,
+        correct=outcome,
+        positive=of_run.positive if positive is None else positive,
+        grouping=grouping,
+        id=identity,
+        names_only=tuple(name for name in naming if name in columns),
+        text=of_run.text if of_run.text in columns else None,
+    )
 
 
 def _codes(beside: TableRows, roles: Roles, names: tuple[str, ...], keep: NDArray[np.bool_], *, drop: bool) -> Ints:
@@ -247,7 +251,7 @@ def _units(beside: TableRows, grouping: Grouping | None, X: np.ndarray | None) -
     """Return the names of groups, where there are such, and the number of each row's unit, in the order they came."""
     names, number = None, np.arange(len(beside.row))
     if grouping is not None:
-        names, blank = group_names(beside, grouping), missing(beside, grouping.column)
+        names, blank = group_names(beside, grouping), missing(column_of(beside.frame, grouping.column))
         names[blank] = None
         groups = np.unique(names.astype(str), return_inverse=True)[1]
         number = np.where(blank, len(groups) + number, groups)

@@ -1,4 +1,4 @@
-"""What says which rows belong together: a column, the day of a date, and columns that nobody has named."""
+"""Which columns name what is found, and which say what rows belong together."""
 
 from datetime import datetime, timedelta
 
@@ -7,8 +7,14 @@ import polars as pl
 import pytest
 
 from miscal.base.errors import InputError
+from miscal.base.folders import built, state_of
+from miscal.data.encoders.features import Encoder
 from miscal.data.readers.candidate_groups import names_identity
-from miscal.data.readers.read import read_triples
+from miscal.data.readers.new_rows import read_inputs
+from miscal.data.readers.read import read_triples, reread
+
+# --- what says which rows belong together: a column, the day of a date, and columns that nobody has named ------------
+
 
 N = 400
 START = datetime(2024, 1, 31, 22)
@@ -83,18 +89,12 @@ def test_dates_and_columns_that_look_like_identities_may_be_counted_by_and_kinds
     assert found_in(data, features="x", group="none") is None
 
 
-@pytest.mark.parametrize(
-    "name", ["customer_id", "userName", "Patients", "question.id", "SessionUUID", "NR", "ID", "userid", "StoreID"]
-)
-def test_identities_are_told_by_their_names(name):
-    assert names_identity(name)
+IDENTITIES = ("customer_id", "userName", "Patients", "question.id", "SessionUUID", "NR", "ID", "userid", "StoreID")
+OTHERS = ("age", "identity", "usage", "personal_income", "paid", "n_users", "valid", "family_size")
 
 
-@pytest.mark.parametrize(
-    "name", ["age", "identity", "usage", "personal_income", "paid", "n_users", "valid", "family_size"]
-)
-def test_other_names_are_no_identities(name):
-    assert not names_identity(name)
+def test_identities_are_told_by_their_names():
+    assert [name for name in (*IDENTITIES, *OTHERS) if names_identity(name)] == [*IDENTITIES]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -173,3 +173,113 @@ def test_a_column_called_as_the_option_says_is_an_input_and_can_be_left_out(word
     assert read.counted_by.source == "rows"
     assert set(read.encoder.columns) == {word, "x"}
     assert set(read_triples(table, leave_out=[word], **options).encoder.columns) == {"x"}
+
+
+# --- columns that name what is found: part of the inputs, unless new rows will not have them -------------------------
+
+
+NAMED = 240
+DRAWN = np.random.default_rng(8)
+
+
+def described(**columns):
+    confidence = DRAWN.uniform(0.1, 0.9, NAMED)
+    made = {
+        "confidence": confidence,
+        "correct": (DRAWN.random(NAMED) < confidence).astype(int),
+        "topic": [["law", "sums", None][i % 3] for i in range(NAMED)],
+        "age": [20.0 + i % 50 for i in range(NAMED)],
+        "said": [f"question {i} of {['law', 'sums'][i % 2]}" for i in range(NAMED)],
+    }
+    return pl.DataFrame(made | columns)
+
+
+DATA = described()
+EMBEDDED = DRAWN.normal(size=(NAMED, 6)).astype(np.float32)
+NUMBERED = {f"x_{j:02}": DRAWN.normal(size=NAMED) for j in range(50)}
+
+
+def read_as(triples):
+    return {one["name"]: (one["role"], one["needed"]) for one in triples.source["read_columns"]}
+
+
+PLACES = {
+    "embeddings": {"embeddings": EMBEDDED},
+    "texts": {"text": "said", "embed_model": "tfidf"},
+    "a table": {},
+}
+
+
+@pytest.mark.parametrize("places", PLACES)
+def test_a_column_is_the_same_input_whether_named_as_metadata_or_as_a_feature(places):
+    data, given = DATA.drop([] if places == "texts" else "said"), PLACES[places]
+    one, two = (read_triples(data, **{role: "topic,age"}, **given) for role in ("metadata", "features"))
+    np.testing.assert_array_equal(one.X, two.X)
+    assert one.layout == two.layout
+    assert (list(one.metadata), list(two.metadata)) == (["topic", "age"], [])
+    assert read_as(one) == {"topic": ("metadata", True), "age": ("metadata", True)}
+    assert set(one.source["columns"]["needed"]) >= {"confidence", "topic", "age"}
+
+
+@pytest.mark.parametrize("places", PLACES)
+def test_columns_for_names_only_change_no_input(places):
+    given = PLACES[places] | ({"features": "age"} if places == "a table" else {})
+    alone, named = read_triples(DATA, **given), read_triples(DATA, names_only=["topic"], **given)
+    assert alone.X.tobytes() == named.X.tobytes()
+    assert alone.layout == named.layout
+    assert list(named.metadata) == ["topic"]
+    assert read_as(named)["topic"] == ("names only", False)
+    assert "topic" not in named.source["columns"]["needed"]
+    # neither do new rows need them
+    new = read_inputs(
+        DATA.drop("topic"), encoder=named.encoder, **({"embeddings": EMBEDDED} if places == "embeddings" else {})
+    )
+    np.testing.assert_array_equal(new.X, named.X)
+
+
+def test_texts_and_columns_are_seen_together_and_texts_stand_back_where_an_embedding_is():
+    data = described(**NUMBERED)
+    both = read_triples(data, text="said", features="age", metadata="topic", embed_model="tfidf")
+    assert both.source["columns"]["x"] == ["said", "age", "topic"]
+    beside = read_triples(data, text="said", features="x_*", metadata="topic")
+    assert beside.encoder.kind == "features"
+    assert (beside.layout.places, beside.layout.numbers, beside.layout.codes) == (50, 3, 1)
+    np.testing.assert_array_equal(beside.places, np.column_stack(list(NUMBERED.values())).astype(np.float32))
+    again = built(Encoder, *state_of(beside.encoder))
+    np.testing.assert_allclose(read_inputs(data.drop("correct"), encoder=again).X, beside.X, rtol=1e-6)
+    assert again.columns_of(beside.X)["topic"].tolist() == DATA["topic"].to_list()
+
+
+def test_auto_takes_every_column_without_another_part():
+    data = described(same=["x"] * NAMED, id=range(NAMED), vector=[[float(i), 1.0] for i in range(NAMED)])
+    t = read_triples(data, metadata="auto", features="age", names_only="topic")
+    assert (list(t.metadata), t.source["columns"]["x"]) == (["topic"], ["age"])
+    t = read_triples(data, metadata="auto", embeddings=EMBEDDED)
+    assert list(t.metadata) == ["topic", "age"]
+    why = {one["name"]: one["left_out"] for one in t.source["read_columns"] if one["left_out"]}
+    assert set(why) == {"same", "said", "vector"}
+
+
+def test_what_says_nothing_of_a_rows_kind_names_it_and_is_no_input():
+    t = read_triples(DATA, metadata="said,topic", embeddings=EMBEDDED)
+    assert list(t.metadata) == ["said", "topic"]
+    assert read_as(t) == {"said": ("names only", False), "topic": ("metadata", True)}
+    assert t.layout.codes == 1
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"metadata": "topic", "text": "said", "embed_model": "tfidf"},
+        {"metadata": "auto"},
+        {"features": "age", "metadata": "topic"},
+        {"features": "age", "names_only": ["topic"]},
+    ],
+)
+def test_the_same_rows_are_read_again(given, tmp_path):
+    DATA.write_parquet(tmp_path / "data.parquet")
+    first = read_triples(tmp_path / "data.parquet", **given)
+    again = reread(first.source)
+    np.testing.assert_array_equal(again.X, first.X)
+    assert list(again.metadata) == list(first.metadata)
+    assert again.source["columns"] == first.source["columns"]
