@@ -16,7 +16,7 @@ from miscal.report.drawing import Chart, course_chart
 from miscal.report.formatting import NBSP, bounds, count, decimals_for, metric, points, rate, signed
 from miscal.report.groups import Group
 from miscal.report.panels.groups import forest_axis
-from miscal.report.sheet import Cell, Column, Fold, Forest, Picture, Sheet, Table
+from miscal.report.sheet import Cell, Column, Fold, Forest, Picture, Sheet, Table, measured
 from miscal.report.source import printable
 
 MONITOR_VERSION = 5
@@ -436,9 +436,7 @@ def _off_by(one: QuestionNumbers, decimals: int) -> Cell:
     (low, high), value, ends = one.allowed, one.rows.value.value, one.rows.value.interval
     if one.kind == PROMISE:
         return Cell(_wrong(one), f"allowed: at most {percent(high)}")
-    said = "no rows" if value is None else points(value, decimals)
-    if value is not None and ends is not None:
-        said += f" ({bounds(ends, 'points', decimals)})"
+    said = "no rows" if value is None else measured(one.rows.value, "points", decimals).whole
     right = f"{points(low, decimals)} to {points(high, decimals)}"
     return Cell(said, f"allowed: {right}{'; too few units for an interval' if ends is None else ''}")
 

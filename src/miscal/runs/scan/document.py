@@ -27,10 +27,10 @@ from miscal.discovery.summary_parts import Answer, CurveNumbers
 from miscal.findings.ledger.ledger import Finding, FindingsMethod
 from miscal.findings.ledger.values import ColumnValue
 from miscal.report.brief import group_columns
-from miscal.report.formatting import bounds, count, metric, p_value, points, rate
+from miscal.report.formatting import count, metric, p_value, rate
 from miscal.report.groups import Group, drawn_curves
 from miscal.report.panels.groups import column_views, forest_axis
-from miscal.report.sheet import Cell, Column, Fold, Forest, Picture, Sheet, Table
+from miscal.report.sheet import Cell, Column, Fold, Forest, Picture, Sheet, Table, measured
 from miscal.report.source import printable
 from miscal.report.texts import begin
 from miscal.runs.scan import correct_row
@@ -317,14 +317,11 @@ def sheet_of(summary: ScanSummary) -> Sheet:
     ]
     given = {one.number: finding for one, finding in zip(groups, found.findings, strict=True)}
     name, *numbers = group_columns(terms)
+    beside = lambda one: measured(given[one.number].conditional).whole if one.number else ""  # noqa: E731
     columns = [
         replace(name, of=lambda one: Cell(one.name, "; ".join(given[one.number].aliases[:3] if one.number else ()))),
         *numbers,
-        Column(
-            "beside rows in the same groups above",
-            lambda one: _sized(given[one.number].conditional) if one.number else Cell(),
-            page=True,
-        ),
+        Column("beside rows in the same groups above", beside, page=True),
         Column("adjusted p", lambda one: p_value(given[one.number].p_adjusted) if one.number else "", page=True),
     ]
     listed = Table(columns, [whole, *groups])
@@ -386,13 +383,6 @@ def sheet_of(summary: ScanSummary) -> Sheet:
         glossary={word: meaning.format(probability=terms.probability) for word, meaning in GLOSSARY.items()},
         version=found.versions.get("miscal"),
     )
-
-
-def _sized(measure: Measure) -> Cell:
-    if measure.value is None:
-        return Cell()
-    ends = bounds(measure.interval)
-    return Cell(f"{points(measure.value)}{f' ({ends})' if ends else ''}")
 
 
 def _values(found: ScanSummary, tables: dict[str, list[ColumnValue]]) -> Markup:
