@@ -183,7 +183,7 @@ class CalibrateOptions(Target):
     )
 
 
-def calibrate(model_dir: ModelDir, data: Rows, columns: Taken, how: CalibrateOptions) -> None:
+def calibrate(model_dir: ModelDir, data: Rows, how: CalibrateOptions, columns: Taken) -> None:
     """Correct the confidences of new rows with a saved model.
 
     The table has the columns row, delta, corrected, mass, supported and reason, after those that --keep names; of

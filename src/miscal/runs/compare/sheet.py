@@ -298,7 +298,7 @@ def _folds(found: ComparedRuns, terms: Vocabulary, decimals: int, columns: list[
     if found.fields is not None:
         undefined = Cell("undefined: one of them is the same everywhere")
         whole, hidden = (
-            (measured(one, "metric", 2) if one.value is not None else undefined).whole
+            (measured(one, "metric") if one.value is not None else undefined).whole
             for one in (found.fields.delta, found.fields.hidden)
         )
         parts = {"Whole field": whole, "Hidden part": hidden}

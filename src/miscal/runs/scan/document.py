@@ -24,11 +24,12 @@ from miscal.data.counting import Cut, Question
 from miscal.data.relations import DATE, TEXT, Dialect, Writer, farthest, odds_of, real, sigmoid, steps, writer_of
 from miscal.discovery.answer import group_name
 from miscal.discovery.summary_parts import Answer, CurveNumbers
+from miscal.discovery.tables import Tables, by_column
 from miscal.findings.ledger.ledger import Finding, FindingsMethod
 from miscal.findings.ledger.values import ColumnValue
 from miscal.report.brief import group_columns
 from miscal.report.formatting import count, metric, p_value, rate
-from miscal.report.groups import Group, drawn_curves
+from miscal.report.groups import Group, drawn_curves, group_of
 from miscal.report.panels.groups import column_views, forest_axis
 from miscal.report.sheet import Cell, Column, Fold, Forest, Picture, Sheet, Table, measured
 from miscal.report.source import printable
@@ -301,20 +302,7 @@ def sheet_of(summary: ScanSummary) -> Sheet:
     found = printable(summary)
     terms, method, fitted = vocabulary(found.kind), found.findings_method, found.correction
     whole = Group(0, "all rows", found.n, found.confidence, found.accuracy, None, Measure(value=None), "all")
-    groups = [
-        Group(
-            number=place,
-            name=group_name(one),
-            n=one.n,
-            predicted=one.confidence,
-            happened=one.happened,
-            corrected=one.corrected,
-            hidden=one.hidden,
-            colour="",
-            equal=one.expected,
-        )
-        for place, one in enumerate(found.findings, start=1)
-    ]
+    groups = [group_of(one, place, group_name(one)) for place, one in enumerate(found.findings, start=1)]
     given = {one.number: finding for one, finding in zip(groups, found.findings, strict=True)}
     name, *numbers = group_columns(terms)
     beside = lambda one: measured(given[one.number].conditional).whole if one.number else ""  # noqa: E731
@@ -325,9 +313,7 @@ def sheet_of(summary: ScanSummary) -> Sheet:
         Column("adjusted p", lambda one: p_value(given[one.number].p_adjusted) if one.number else "", page=True),
     ]
     listed = Table(columns, [whole, *groups])
-    tables: dict[str, list[ColumnValue]] = {}
-    for one in found.values:
-        tables.setdefault(one.column, []).append(one)
+    tables = by_column(found.values)
     tested = f"{count(method.candidates)} groups were tested on {count(found.n)} rows."
     independent = "" if found.group else ", if rows are independent"
     empty = f"Where nothing is hidden, it stays empty in at least {rate(1 - method.level)} of data sets{independent}."
@@ -385,7 +371,7 @@ def sheet_of(summary: ScanSummary) -> Sheet:
     )
 
 
-def _values(found: ScanSummary, tables: dict[str, list[ColumnValue]]) -> Markup:
+def _values(found: ScanSummary, tables: Tables) -> Markup:
     """Draw the values of the columns, as the page of a run has them."""
     # a terminal needs no templates
     from miscal.report.frame import environment
