@@ -268,8 +268,8 @@ def scan(to: ScanTarget, options: ScanOptions, form: Form, source: Source = None
     from shutil import rmtree
 
     from miscal.base.files import check_target, locked, parents, parts_folder
-    from miscal.runs.scan.command import FILES, scanned
-    from miscal.runs.scan.document import CELLS, PAGE, SQL, sheet_of
+    from miscal.runs.scan.command import scanned
+    from miscal.runs.scan.document import CELLS, FILES, PAGE, SQL, sheet_of
     from miscal.runs.shown_progress import steps
 
     check_target(to.out, overwrite=to.overwrite, holds=FILES, writer="`miscal scan`", reads=[source])

@@ -17,6 +17,7 @@ from pydantic import FiniteFloat, NonNegativeInt, TypeAdapter
 
 from miscal.base.document import Document, Measure, Part, Text
 from miscal.base.errors import CorruptFile, FileError, MismatchError
+from miscal.base.files import digest
 from miscal.base.frames import read_parquet
 from miscal.base.vocabulary import Kind, vocabulary
 from miscal.calibration.calibrators import LOGIT_CLIP
@@ -41,6 +42,7 @@ from miscal.runs.scan.plan import Counted
 CELLS, SUMMARY, CORRECTION, SQL, PYTHON, PAGE = (
     "cells.parquet", "summary.json", "correction.json", "correction.sql", "correction.py", "report.html",
 )  # fmt: skip
+FILES = (CELLS, SUMMARY, CORRECTION, SQL, PYTHON, PAGE)
 FORMAT = 4
 """Version of the layout of the cells and of the summary; others are refused."""
 
@@ -186,6 +188,19 @@ def _answer(table: pl.DataFrame, question: Question, about: Counted) -> pl.DataF
     ):
         raise ValueError("there are blanks, or numbers that are no counts")
     return found.with_columns(pl.col(question.keys).cast(pl.Int64))
+
+
+def write_scan(folder: Path, summary: ScanSummary, cells: Cells, dialect: Dialect) -> ScanSummary:
+    """Write cells, summary, correction and page; return the summary with the digest of the cells."""
+    (folder / CELLS).write_bytes(cells.to_bytes())
+    summary = summary.model_copy(update={"digest": digest(folder / CELLS)})
+    found, probability = summary.correction, summary.probability
+    content = found.model_dump(mode="json") | {"probability": probability}
+    texts = {SUMMARY: summary.to_json(), CORRECTION: json.dumps(content, indent=1) + "\n"}
+    texts |= {SQL: f"{as_sql(found, probability, dialect)}\n", PYTHON: as_python(found, probability)}
+    for name, text in (texts | {PAGE: sheet_of(summary).page()}).items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return summary
 
 
 _TRUTHS = {"True": ("True", "true", "1"), "False": ("False", "false", "0")}
