@@ -19,7 +19,7 @@ from miscal.findings.conditions.condition import Frame
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS
 from miscal.runs.scan.document import FILES
 
-from .late import EVENT, table
+from .conftest import EVENT, table
 
 duckdb = pytest.importorskip("duckdb")
 
