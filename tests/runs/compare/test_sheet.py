@@ -11,14 +11,7 @@ from miscal.discovery.summary import Global, SmoothEce
 from miscal.discovery.summary_parts import CurveNumbers
 from miscal.evidence.certificates import Certificate
 from miscal.runs.compare.comparison import RunComparison
-from miscal.runs.compare.document import (
-    CurveSides,
-    FieldAgreement,
-    GroupPair,
-    GroupSide,
-    MeasurePair,
-    RunNumbers,
-)
+from miscal.runs.compare.document import CurveSides, FieldAgreement, GroupPair, GroupSide, MeasurePair, RunNumbers
 
 from ...report.read_page import Page, check_lines, check_terminal
 

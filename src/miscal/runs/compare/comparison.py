@@ -11,7 +11,7 @@ import numpy as np
 
 from miscal.base.checks import check_seed
 from miscal.base.document import Measure, MeasureAgainstNull, clean_text, number
-from miscal.base.errors import FileError, InputError, argument, command
+from miscal.base.errors import InputError, argument, command
 from miscal.base.files import whole_folder
 from miscal.base.shown import ShowsItself
 from miscal.base.signatures import checked_call
@@ -229,7 +229,7 @@ def compare(
 
 
 def _opened(a: Any, b: Any) -> list[RunContent]:
-    one, two = opened = [_read(Path(run)) if isinstance(run, (str, Path)) else run.content for run in (a, b)]
+    one, two = opened = [read_run(run) if isinstance(run, (str, Path)) else run.content for run in (a, b)]
     # a copy of a folder is the same run
     if one.summary.to_json() == two.summary.to_json() and one.table.hash_rows().sum() == two.table.hash_rows().sum():
         raise InputError(f"runs must differ; {two.name} is the same run as {one.name}: give another one")
@@ -237,12 +237,6 @@ def _opened(a: Any, b: Any) -> list[RunContent]:
         first, second = (vocabulary(run.summary.kind).about for run in opened)
         raise InputError(f"runs must be of one kind of probability; {one.name} is of {first}, {two.name} of {second}")
     return opened
-
-
-def _read(folder: Path) -> RunContent:
-    if folder.is_dir() and not (folder / "field.parquet").exists() and not (folder / "summary.json").exists():
-        raise FileError(f"{folder} is not a run folder: give the folder of a run, made by {command('discover')}")
-    return read_run(folder)
 
 
 def _run_numbers(rows: RunRows, seed: int) -> RunNumbers:

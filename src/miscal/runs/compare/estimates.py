@@ -57,16 +57,10 @@ class Means:
     error: Floats
     freedom: Floats
 
-    def interval(self, k: int) -> tuple[float, float] | None:
-        """Student's interval of mean k at 95 %; None where it is undefined."""
-        if not np.isfinite(self.error[k]) or not self.freedom[k] > 0:
-            return None
-        half = float(stdtrit(self.freedom[k], TAIL) * self.error[k])
-        return float(self.value[k]) - half, float(self.value[k]) + half
-
     def measure(self, k: int) -> Measure:
-        """Mean k with its interval."""
-        return Measure(value=number(self.value[k]), interval=interval(*(self.interval(k) or (None, None))))
+        """Mean k with Student's interval at 95 %, null where it is undefined."""
+        half = stdtrit(self.freedom[k], TAIL) * self.error[k] if self.freedom[k] > 0 else np.nan
+        return Measure(value=number(self.value[k]), interval=interval(self.value[k] - half, self.value[k] + half))
 
     def tested(self, k: int) -> MeasureAgainstNull:
         """Mean k with its interval and p-value."""

@@ -31,7 +31,7 @@ from miscal.base.frames import scan_parquet
 from miscal.base.progress import with_progress
 from miscal.base.threads import n_workers
 from miscal.base.vocabulary import Kind, vocabulary
-from miscal.base.workers import ENGINES, InProcess, Threads, WorkItem, choose_workers
+from miscal.base.workers import InProcess, Threads, WorkItem, choose_workers
 from miscal.data.columns import split_names
 from miscal.data.readers.names import find
 from miscal.data.readers.new_rows import NewSource
@@ -221,7 +221,6 @@ def calibrate_file(
     out: str | Path,
     *,
     engine: str = "local",
-    on_invalid: str = "error",
     keep: str | Sequence[str] = (),
     max_error: float | None = None,
     overwrite: bool = False,
@@ -241,12 +240,9 @@ def calibrate_file(
     """
     place = check_target(out, overwrite=overwrite, reads=[data, *columns.values()])
     ending = table_format(place)
-    if engine not in ENGINES:
-        raise InputError(f"engine must be one of {', '.join(ENGINES)}; got {engine!r}")
     parts = Parts(parts_folder(place), ending)
     # jobs are looked up by their options
-    given = {name: tuple(value) if isinstance(value, list) else value for name, value in columns.items()}
-    options = {**given, "on_invalid": on_invalid}
+    options = {name: tuple(value) if isinstance(value, list) else value for name, value in columns.items()}
     for name in ("embeddings", "probabilities"):
         # as another process finds it
         if is_matrix_file(columns.get(name)):
