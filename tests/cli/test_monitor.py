@@ -113,10 +113,7 @@ def test_the_same_looks_give_the_same_bytes(watch, made, tmp_path):
     assert content(watch.folder) == first
 
 
-@pytest.mark.parametrize(
-    "how",
-    ["the same file", "another format, another order", "at the head of a longer file"],
-)
+@pytest.mark.parametrize("how", ["the same file", "another format, another order", "at the head of a longer file"])
 def test_rows_that_were_counted_are_refused_and_nothing_changes(watch, tmp_path, how):
     rows = with_groups(80, 1)
     watch(rows, "--at", "monday")

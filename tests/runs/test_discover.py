@@ -123,19 +123,10 @@ def test_arrays_are_inputs_as_embeddings_are():
         (lambda f: miscal.discover(f, **EVENT, map="tsnee"), "`map` must be one of pca, tsne, umap; got 'tsnee'"),
         (lambda f: miscal.load("run", frames="panda"), "frames must be one of polars, pandas, pyarrow; got 'panda'"),
         (lambda f: miscal.compare("a", "b"), "is not a folder"),
-        (
-            lambda f: miscal.discover(f, **EVENT, confidense="risk"),
-            "'confidense'; did you mean 'confidence'",
-        ),
-        (
-            lambda f: miscal.discover(np.eye(N), f["defaulted"], f["risk"]),
-            "2 arguments by their place .*confidence=",
-        ),
+        (lambda f: miscal.discover(f, **EVENT, confidense="risk"), "'confidense'; did you mean 'confidence'"),
+        (lambda f: miscal.discover(np.eye(N), f["defaulted"], f["risk"]), "2 arguments by their place .*confidence="),
         (lambda f: miscal.discover(f, **EVENT, map=np.eye(2)), "map must be one of 'pca', .*value of type ndarray"),
-        (
-            lambda f: miscal.discover(f, **EVENT, features=[None]),
-            "must be text or a number; got .* NoneType",
-        ),
+        (lambda f: miscal.discover(f, **EVENT, features=[None]), "must be text or a number; got .* NoneType"),
         (lambda f: put_together(f, **EVENT, group=""), "group: the name of a column .*an empty one: rename the column"),
         (lambda f: miscal.read_triples(f, **EVENT, time=3), "time: there is no column '3'"),
         (lambda f: columns_of(len, list(f)), "where must be a condition in text; .*: choose the rows before, or write"),
