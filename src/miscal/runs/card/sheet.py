@@ -61,7 +61,9 @@ def sheet_of(given: Card) -> Sheet:
     measures = Table(_measured(card, words, decimals), list(LABELS))
     graded = Table(_grade_columns(share), card.grades)
     segments, others = (Table(_segment_columns(share), part) for part in (card.segments[:SHOWN], card.segments[SHOWN:]))
-    off, left = _off(card), len(others.rows)
+    # values of columns that are off with regard to all, those that differ most first
+    off = [one for one in card.segments[card.n_found :] if one.p_adjusted <= SIGNIFICANCE]
+    left = len(others.rows)
     values = len(card.segments) - card.n_found
     said = f"{len(off)} of {values:,} off beyond chance, with regard to all of them; {card.n_found} groups found"
     told = (
@@ -111,11 +113,6 @@ def markdown_of(card: Card) -> str:
 
 def _by(card: Card) -> str:
     return f"{len(card.grades)} {'grades by risk' if not card.grades_by else f'grades of {card.grades_by}'}"
-
-
-def _off(card: Card) -> list[Segment]:
-    """Return the values of columns that are off with regard to all, those that differ most first."""
-    return [one for one in card.segments[card.n_found :] if one.p_adjusted <= SIGNIFICANCE]
 
 
 def _times(measure: Measure) -> str:
@@ -181,14 +178,10 @@ def _grade_columns(share: Share) -> list[Column]:
         Column("rows", "n", count),
         Column("expected", "expected", share),
         Column("observed", "observed.value", share),
-        Column("Jeffreys, 95 %", lambda one: _between(one.observed, share)),
+        Column("Jeffreys, 95 %", lambda one: " to ".join(map(share, one.observed.interval or ()))),
         Column("p, binomial", "p_value", _p),
         Column("p, by units", "p_units", _p),
     ]
-
-
-def _between(one: Measure, share: Share) -> str:
-    return "" if one.interval is None else " to ".join(map(share, one.interval))
 
 
 def _segment_columns(share: Share) -> list[Column]:
