@@ -40,7 +40,7 @@ from miscal.data.readers.source import Piece, is_matrix_file
 from miscal.data.writing import part_bytes, table_format
 from miscal.discovery.saved_model import SavedModel, correct_rows, load_model, model_folder, schema_of
 from miscal.discovery.summary_parts import Answer
-from miscal.runs.correct.tally import Tally, refuse_foreign, tally_of, total, warnings
+from miscal.runs.correct.tally import Tally, refuse_foreign, tally_of, warnings
 
 # more would hold more pieces in memory, and wait for the disk
 _MOST_THREADS = 8
@@ -334,7 +334,7 @@ def _run(
         tallies[piece.number] = tally
         done += piece.rows
         progress(_said(resumed, done, n, time.perf_counter() - began))
-    return total(tallies[piece.number] for piece in pieces), resumed
+    return sum((tallies[piece.number] for piece in pieces), Tally()), resumed
 
 
 def _said(resumed: int, done: int, n: int, seconds: float) -> str:
