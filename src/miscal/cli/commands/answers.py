@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredTask:
     """Which model is asked, what it is asked, and where its answers are written."""
 
     model: str = parameter(
@@ -31,7 +31,7 @@ class Scored:
     out: str = parameter("Folder to write; an unfinished run there is resumed.", ..., metavar="DIR")
 
 
-def score(what: Scored, options: ScoringOptions, server: EndpointOptions) -> None:
+def score(what: ScoredTask, options: ScoringOptions, server: EndpointOptions) -> None:
     """Ask a language model questions or preferences. Next: `miscal discover DIR`.
 
     With --endpoint and --questions in place of --task, ask a server of decision models.

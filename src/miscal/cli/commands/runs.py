@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShowOptions:
     """What is shown of a run, if not all of it."""
 
     by: str | None = parameter(
@@ -29,7 +29,7 @@ class Shown:
     columns: bool = parameter("What every column was read as, or why it was left out.", False)
 
 
-def show(run_dir: RunDir, form: Form, of: Shown) -> None:
+def show(run_dir: RunDir, form: Form, of: ShowOptions) -> None:
     """Print a run with every group; or the table of a column, the findings of a class, or what columns were read as.
 
     Of each value of a column: rows, accuracy, confidence, residual, hidden residual, what the correction leaves of it,
