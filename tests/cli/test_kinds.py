@@ -273,7 +273,8 @@ def test_rows_that_nobody_judged_are_left_out_of_a_look(judges_found, judges):
 def test_a_scale_needs_a_split_that_is_named(judges):
     options = ("--judge", "judge", "--human", "human", "--evidence", "test", "--features", "model")
     ended = run("discover", judges / "rows.parquet", "--out", judges / "other", *options)
-    ended.refuses("name the test rows (--split COL)")
+    assert ended.status == 2
+    assert "name the test rows (--split COL)" in ended.err
 
 
 @pytest.fixture(scope="module")
