@@ -43,6 +43,11 @@ class Ended:
     out: str
     err: str
 
+    def refuses(self, *said: str) -> None:
+        """Check that nothing was done, for a reason that is said in one line."""
+        assert (self.status, self.out, len(self.err.splitlines())) == (2, "", 1), self
+        assert all(words in self.err for words in said), self.err
+
 
 def start(*arguments: str | Path, cwd: Path | None = None, **environment: str) -> subprocess.Popen:
     """Start the command in a process of its own, with Ctrl-C at its default."""
@@ -63,6 +68,13 @@ def run(*arguments: str | Path, **options: str) -> Ended:
     process = start(*arguments, **options)
     out, err = process.communicate(timeout=240)
     return Ended(process.returncode, out, err)
+
+
+def done(*arguments: str | Path, **options: str) -> Ended:
+    """Run a command that must end well."""
+    ended = run(*arguments, **options)
+    assert ended.status == 0, ended.err
+    return ended
 
 
 @pytest.fixture
@@ -96,9 +108,7 @@ OPTIONS = ("--features", "x_*", "--metadata", "subject", "--map", "pca", "--seed
 def finished(data, tmp_path_factory):
     """One run of the command, and its folder."""
     out = tmp_path_factory.mktemp("runs") / "run"
-    ended = run("discover", data, "--out", out, *OPTIONS)
-    assert ended.status == 0, ended.err
-    return ended, out
+    return done("discover", data, "--out", out, *OPTIONS), out
 
 
 @pytest.fixture(scope="module")

@@ -316,21 +316,12 @@ def test_a_model_that_does_not_describe_its_inputs_corrects_and_says_so_in_one_l
     assert said.count("does not describe the inputs that it was fitted on, so embeddings of another model cannot") == 1
     assert "`miscal discover` run again saves such a description" in said
     # in Python, too, rows are corrected
-    field, f = (
-        load_model(tmp_path / "model").field,
-        rows(2_000, seed=1)["confidence"],
-    )
-    np.testing.assert_array_equal(
-        field.calibrate(X, f.to_numpy()),
-        load_model(wide).field.calibrate(X, f.to_numpy()),
-    )
+    field, f = (load_model(tmp_path / "model").field, rows(2_000, seed=1)["confidence"])
+    np.testing.assert_array_equal(field.calibrate(X, f.to_numpy()), load_model(wide).field.calibrate(X, f.to_numpy()))
 
 
 def test_python_says_the_same_of_other_embeddings(wide):
-    field, f = (
-        load_model(wide).field,
-        rows(2_000, seed=1)["confidence"].to_numpy(),
-    )
+    field, f = (load_model(wide).field, rows(2_000, seed=1)["confidence"].to_numpy())
     for call in (field.predict, field.calibrate):
         call(drawn(2_000, 1), f)
         with pytest.raises(InputError, match="none of the 2,000 rows looked at is plausible"):

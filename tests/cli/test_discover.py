@@ -8,7 +8,7 @@ import pytest
 
 from miscal.discovery.run_folder import check_seal
 
-from .conftest import OPTIONS, run
+from .conftest import OPTIONS, done, run
 
 pytestmark = pytest.mark.slow
 
@@ -119,8 +119,7 @@ def test_json_prints_the_summary_and_only_that(data, tmp_path):
 
 def test_the_saved_model_corrects_new_rows_as_it_corrected_the_test_rows(finished, data, field, tmp_path):
     for target in (finished[1], finished[1] / "model"):
-        ended = run("calibrate", target, data, "--out", tmp_path / "new" / "rows.parquet", "--overwrite")
-        assert ended.status == 0, ended.err
+        done("calibrate", target, data, "--out", tmp_path / "new" / "rows.parquet", "--overwrite")
         new = pl.read_parquet(tmp_path / "new" / "rows.parquet")
         assert new.columns == ["row", "delta", "corrected", "mass", "supported", "reason"]
         test = field.filter(pl.col("split") == "test")
@@ -134,11 +133,9 @@ def test_new_rows_are_corrected_from_the_column_that_the_run_was_told(table, tmp
     told.write_parquet(tmp_path / "a.parquet")
     decoy = told.with_columns(score=pl.lit(0.99))
     decoy.write_parquet(tmp_path / "new.parquet")
-    ended = run("discover", tmp_path / "a.parquet", "--out", tmp_path / "run", *OPTIONS, "--confidence", "pd_score")
-    assert ended.status == 0, ended.err
+    ended = done("discover", tmp_path / "a.parquet", "--out", tmp_path / "run", *OPTIONS, "--confidence", "pd_score")
     for target in ("run", "run/model"):
-        ended = run("calibrate", tmp_path / target, tmp_path / "new.parquet", "--out", tmp_path / f"{target}.csv")
-        assert ended.status == 0, ended.err
+        ended = done("calibrate", tmp_path / target, tmp_path / "new.parquet", "--out", tmp_path / f"{target}.csv")
         assert "confidence from 'pd_score', inputs from 'x_0', 'x_1', 'x_2'" in ended.out
         new = pl.read_csv(tmp_path / f"{target}.csv")
         shift = new["corrected"].to_numpy() - new["delta"].to_numpy()
@@ -148,8 +145,7 @@ def test_new_rows_are_corrected_from_the_column_that_the_run_was_told(table, tmp
     assert "confidence from 'score'" in ended.out
     decoy.drop("pd_score").write_parquet(tmp_path / "other.parquet")
     ended = run("calibrate", tmp_path / "run", tmp_path / "other.parquet", "--out", tmp_path / "other.csv")
-    assert ended.status == 2
-    assert "the model was fitted on this column; --confidence COL names another" in ended.err
+    ended.refuses("the model was fitted on this column; --confidence COL names another")
     assert not (tmp_path / "other.csv").exists()
 
 
@@ -157,16 +153,15 @@ def test_the_report_is_drawn_again_the_same(finished):
     page = finished[1] / "report.html"
     before = page.read_bytes()
     page.unlink()
-    assert run("report", finished[1]).status == 0
+    done("report", finished[1])
     assert page.read_bytes() == before
 
 
 def test_an_audit_is_kept_and_refuses_changed_data(table, tmp_path):
     path = tmp_path / "data.parquet"
     table.head(150).with_columns(pair=pl.int_range(150) // 2).write_parquet(path)
-    assert run("discover", path, "--out", tmp_path / "run", *OPTIONS, "--group", "pair").status == 0
-    ended = run("audit", tmp_path / "run", "--draws", "1", "--seeds", "2", "--json")
-    assert ended.status == 0, ended.err
+    done("discover", path, "--out", tmp_path / "run", *OPTIONS, "--group", "pair")
+    ended = done("audit", tmp_path / "run", "--draws", "1", "--seeds", "2", "--json")
     assert json.loads(ended.out) == json.loads((tmp_path / "run" / "audit.json").read_text())
     check_seal(tmp_path / "run")
     content = json.loads(ended.out)
@@ -185,5 +180,4 @@ def test_an_audit_is_kept_and_refuses_changed_data(table, tmp_path):
         assert one["gap_clipped"] == max(0, one["gap"] or 0)
     table.tail(150).write_parquet(path)
     ended = run("audit", tmp_path / "run")
-    assert ended.status == 2
-    assert "changed" in ended.err
+    ended.refuses("changed")

@@ -36,7 +36,7 @@ from miscal.study import study
 
 from ..cli.new_rows import fitted, rows
 from ..data.importers.written import lines, sample
-from ..runs.compare.test_page import comparison
+from ..runs.compare.test_sheet import comparison
 from ..scoring.test_folder import questions
 from ..study import toys
 from ..study.conftest import data, entry  # noqa: F401 - a fixture

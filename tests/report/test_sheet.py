@@ -8,7 +8,7 @@ import pytest
 
 import miscal
 
-from ..runs.compare.test_page import comparison
+from ..runs.compare.test_sheet import comparison
 from ..runs.monitor.test_page import monitoring, question
 from .read_page import PAYLOADS, Page, check_no_new_element, check_policy, check_terminal
 from .visits import BROWSED, HOSTILE, Visit, browser  # noqa: F401 - a fixture

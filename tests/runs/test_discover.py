@@ -23,7 +23,7 @@ from miscal.runs.given import put_together
 from miscal.runs.settings import DiscoverySettings
 from miscal.testing import assert_calibrated
 
-from .loans import EVENT, INDEXES, KINDS, N, loans, same_rows
+from .conftest import EVENT, INDEXES, KINDS, N, loans, same_rows
 
 
 def read(frame, y=None, **options):
@@ -123,19 +123,10 @@ def test_arrays_are_inputs_as_embeddings_are():
         (lambda f: miscal.discover(f, **EVENT, map="tsnee"), "`map` must be one of pca, tsne, umap; got 'tsnee'"),
         (lambda f: miscal.load("run", frames="panda"), "frames must be one of polars, pandas, pyarrow; got 'panda'"),
         (lambda f: miscal.compare("a", "b"), "is not a folder"),
-        (
-            lambda f: miscal.discover(f, **EVENT, confidense="risk"),
-            "'confidense'; did you mean 'confidence'",
-        ),
-        (
-            lambda f: miscal.discover(np.eye(N), f["defaulted"], f["risk"]),
-            "2 arguments by their place .*confidence=",
-        ),
+        (lambda f: miscal.discover(f, **EVENT, confidense="risk"), "'confidense'; did you mean 'confidence'"),
+        (lambda f: miscal.discover(np.eye(N), f["defaulted"], f["risk"]), "2 arguments by their place .*confidence="),
         (lambda f: miscal.discover(f, **EVENT, map=np.eye(2)), "map must be one of 'pca', .*value of type ndarray"),
-        (
-            lambda f: miscal.discover(f, **EVENT, features=[None]),
-            "must be text or a number; got .* NoneType",
-        ),
+        (lambda f: miscal.discover(f, **EVENT, features=[None]), "must be text or a number; got .* NoneType"),
         (lambda f: put_together(f, **EVENT, group=""), "group: the name of a column .*an empty one: rename the column"),
         (lambda f: miscal.read_triples(f, **EVENT, time=3), "time: there is no column '3'"),
         (lambda f: columns_of(len, list(f)), "where must be a condition in text; .*: choose the rows before, or write"),
@@ -221,3 +212,34 @@ def test_a_quick_run_that_finds_nothing_says_so(tmp_path):
     summary = miscal.load(tmp_path / "run").summary
     assert not summary.findings
     assert summary.answer.headline == "No group was found in which predicted risks are off."
+
+
+def stated(n: int = 3000, seed: int = 0) -> pl.DataFrame:
+    """Few stated confidences and one category, as logs of language models have them; far too sure of one kind."""
+    rng = np.random.default_rng(seed)
+    kind = rng.choice(["law", "art", "sums", "maths", "trivia"], n)
+    f = rng.choice([0.6, 0.7, 0.8, 0.9, 0.95, 1.0], n, p=[0.05, 0.1, 0.15, 0.3, 0.3, 0.1])
+    right = rng.random(n) < np.clip(f - 0.1 - 0.5 * (kind == "law"), 0, 1)
+    return pl.DataFrame({"confidence": f, "correct": right.astype(int), "subject": kind})
+
+
+@pytest.mark.parametrize("quick", [True, pytest.param(False, marks=pytest.mark.whole)])
+def test_of_a_run_of_stated_confidences_and_one_category(quick):
+    table = stated()
+    found = miscal.discover(table, quick=quick, n_jobs=1, progress=False, map="pca")
+    corrected = found.frame("field", wide=True)["corrected"].to_numpy()
+    assert corrected.mean() == pytest.approx(table["correct"].mean(), abs=0.01)
+    # rows of one subject and confidence are no copies: other rows of the subject teach what it is off by
+    law = table["subject"].to_numpy() == "law"
+    assert corrected[law].mean() == pytest.approx(table["correct"].to_numpy()[law].mean(), abs=0.03)
+
+
+def test_of_a_scan():
+    table = stated()
+    found = miscal.scan(table, confidence="confidence", correct="correct", group="none")
+    made: dict = {}
+    exec(found.python(), made)
+    corrected = np.array([made["correct"](row) for row in table.to_dicts()])
+    assert corrected.mean() == pytest.approx(table["correct"].mean(), abs=0.01)
+    law = table["subject"].to_numpy() == "law"
+    assert corrected[law].mean() == pytest.approx(table["correct"].to_numpy()[law].mean(), abs=0.05)

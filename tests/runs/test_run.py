@@ -19,7 +19,7 @@ from miscal.discovery.run import GivenRows, RunContent
 from miscal.findings.conditions.condition import Frame, with_features
 from miscal.report.brief import brief_lines, run_sheet
 
-from .loans import EVENT, INDEXES, KINDS, QUICK, N, loans, same_rows
+from .conftest import EVENT, INDEXES, KINDS, QUICK, N, loans, same_rows
 
 # --- what can be done with a run ----------------------------------------------------------------------------------
 

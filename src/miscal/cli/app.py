@@ -22,11 +22,14 @@ DataFile = Annotated[
     str, typer.Argument(metavar="DATA", help="A .parquet, .csv or .jsonl file, or a folder written by `miscal score`.")
 ]
 RunDir = Annotated[str, typer.Argument(metavar="RUN_DIR", help="A folder written by `miscal discover`.")]
-OutTable = Annotated[
-    str, typer.Option("--out", metavar="FILE", help="Table to write, a .parquet, .csv or .jsonl file.")
-]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what --out names, if it exists.")]
-Dialect = Annotated[Literal["ansi", "spark"], typer.Option("--dialect", help="How names are quoted in SQL.")]
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a command writes; those that write something else name it anew."""
+
+    out: str = parameter("Folder to write.", ..., metavar="DIR")
+    overwrite: bool = parameter("Replace what --out names, if it exists.", False)
 
 
 @dataclass(frozen=True)
@@ -109,7 +112,8 @@ def _parameter(kind: type, field: Field) -> inspect.Parameter:
     plain = all(one in (bool, int, float, str, NoneType) or get_origin(one) is Literal for one in kinds)
     taken: Any = list[str] | None if said["repeat"] else hint if plain else str | None
     info = typer.Option(
-        f"--{field.name.replace('_', '-')}",
+        # some names are words of Python
+        f"--{field.name.rstrip('_').replace('_', '-')}",
         metavar=said["metavar"],
         help=said["help"],
         parser=said["parse"] and parser_of(said["parse"]),

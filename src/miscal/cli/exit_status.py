@@ -124,30 +124,20 @@ def _fixable(error: BaseException) -> str | None:
     if isinstance(error, MiscalError):
         return error.in_shell()
     if hasattr(error, "format_message"):  # a usage error: typer's own classes have moved between its versions
-        return _usage(error)
+        context = getattr(error, "ctx", None)
+        words = error.format_message().replace("Value error, ", "").strip().rstrip(".")  # type: ignore[attr-defined]
+        return f"{words}; see `{context.command_path if context else 'miscal'} --help`"
     if isinstance(error, MemoryError):
         return "memory ran out: give fewer rows or features, or use a larger machine"
     # what writes files is imported by what does
-    from miscal.base.files import system_error
+    from miscal.base.files import NO_ROOM, system_error
 
     cause = system_error(error)
-    return _system(cause) if cause else None
-
-
-def _usage(error: BaseException) -> str:
-    context = getattr(error, "ctx", None)
-    command = context.command_path if context else "miscal"
-    words = error.format_message().replace("Value error, ", "").strip().rstrip(".")  # type: ignore[attr-defined]
-    return f"{words}; see `{command} --help`"
-
-
-def _system(error: OSError) -> str | None:
-    from miscal.base.files import NO_ROOM
-
-    at = f" at {error.filename!s}" if error.filename else ""
-    if error.errno in NO_ROOM:
-        return f"{error.filename or 'writing'!s}: {NO_ROOM[error.errno]}"
-    return f"{error.strerror}{at}: check the path and its permissions" if error.strerror else None
+    if cause is None or not cause.strerror:
+        return None
+    if cause.errno in NO_ROOM:
+        return f"{cause.filename or 'writing'!s}: {NO_ROOM[cause.errno]}"
+    return f"{cause.strerror}{f' at {cause.filename!s}' if cause.filename else ''}: check the path and its permissions"
 
 
 def one_line(text: str) -> str:

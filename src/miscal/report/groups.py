@@ -66,7 +66,7 @@ def groups_of(summary: Summary, most: int | None = None) -> list[Group]:
     places = sorted(range(len(found)), key=lambda place: found[place] != first)
     drawn = [place for place in places if has_curve(summary, place + 1)][:CURVES]
     colours = {place: f"g{rank}" for rank, place in enumerate(drawn, start=1)}
-    return [_group(one, place + 1, group_name(one), colours.get(place, "")) for place, one in enumerate(found)]
+    return [group_of(one, place + 1, group_name(one), colours.get(place, "")) for place, one in enumerate(found)]
 
 
 def first_groups(summary: Summary) -> list[Group]:
@@ -77,7 +77,7 @@ def first_groups(summary: Summary) -> list[Group]:
     first, found = named_first(summary), groups_of(summary)
     named = [one for one in found if summary.findings[one.number - 1] == first]
     if first is not None and not named:
-        named = [_group(first, 0, group_name(first), "")]
+        named = [group_of(first, 0, group_name(first))]
     others = sorted((one for one in found if one not in named), key=lambda one: -abs(one.hidden.value or 0.0))
     return [*named, *others, *class_groups(summary)]
 
@@ -91,10 +91,11 @@ def off_by_themselves(groups: Sequence[Group]) -> list[Group]:
 def class_groups(summary: Summary) -> list[Group]:
     """Return the findings of single classes, the strongest first; none where there are no classes."""
     named = [] if summary.classes is None else sorted(summary.classes.findings, key=lambda one: one[1].p_adjusted)
-    return [_group(one, 0, f"class {name}: {group_name(one)}", "") for name, one in named]
+    return [group_of(one, 0, f"class {name}: {group_name(one)}") for name, one in named]
 
 
-def _group(one: Finding, number: int, name: str, colour: str) -> Group:
+def group_of(one: Finding, number: int, name: str, colour: str = "") -> Group:
+    """Return a finding as it is shown."""
     return Group(
         number=number,
         name=name,

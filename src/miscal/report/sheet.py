@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any
 
+from miscal.base.document import Measure
 from miscal.base.shown import WIDTH, Shown, SignedBar, brief_names, escaped, markdown_table
 from miscal.base.vocabulary import ANSWER, Kind, vocabulary
 from miscal.discovery.summary_parts import Answer
 from miscal.report.drawing import Chart, Scale
-from miscal.report.formatting import MINUS, NBSP, THIN
+from miscal.report.formatting import FORMS, MINUS, NBSP, THIN, bounds
 from miscal.report.groups import Curves, Group
 from miscal.report.opening import MOST_LINES, aligned, filled, opening, opening_lines, short_facts
 
@@ -48,6 +49,11 @@ class Cell:
     def whole(self) -> str:
         """Its text, and what stands below it in brackets."""
         return f"{self.text} ({self.aside})" if self.aside else self.text
+
+
+def measured(one: Measure, form: str = "points", *digits: int) -> Cell:
+    """Write a number with its interval beside it, in one of the forms of numbers."""
+    return Cell(FORMS[form](one.value, *digits), bounds(one.interval, form, *digits))
 
 
 @dataclass(frozen=True)

@@ -31,19 +31,9 @@ from miscal.discovery.run_folder import check_seal, seal
 from miscal.discovery.summary_parts import Answer
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.registry import make_estimator, regimes_of
+from miscal.evidence import stability
 from miscal.evidence.power import Threshold, threshold_sensitivity
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
-from miscal.evidence.stability import (
-    NullStatistic,
-    Resampler,
-    SliceBootstrap,
-    Stability,
-    bernoulli_outcomes,
-    null_audit,
-    permuted_outcomes,
-    seed_stability,
-    slice_bootstrap,
-)
 from miscal.findings.residuals import EPSILON, default_epsilon
 from miscal.findings.verdict import in_points
 from miscal.report.sheet import Column, Sheet, Table
@@ -180,7 +170,7 @@ class Refitting:
 
 def refit_under_null(
     rows: Refitting, null: str, n_draws: int, tell: Callable[[str], None]
-) -> tuple[dict[str, NullStatistic], tuple[ProxyCurve, ...]]:
+) -> tuple[dict[str, stability.NullStatistic], tuple[ProxyCurve, ...]]:
     """Learn the field from outcomes of a null, and compare what is found with what the data give.
 
     There are no curves where the method has no proxy, or each fold chooses by its own.
@@ -205,13 +195,13 @@ def refit_under_null(
         }
 
     of = rows.triples.correct
-    compared = null_audit(statistics, outcomes_under(null, rows), of, n_draws=n_draws, random_state=rows.seed)
+    compared = stability.null_audit(statistics, outcomes_under(null, rows), of, n_draws=n_draws, random_state=rows.seed)
     return compared, tuple(curves)
 
 
 def refit_with_seeds(
     rows: Refitting, n_seeds: int, tell: Callable[[str], None]
-) -> tuple[Stability, tuple[SeedField, ...]]:
+) -> tuple[stability.Stability, tuple[SeedField, ...]]:
     """Learn the field with the run's seed, which comes first, and those that follow it, on the same split."""
     fields, found = [], []
     for extra in range(n_seeds):
@@ -220,7 +210,7 @@ def refit_with_seeds(
         refit = rows.own if extra == 0 else rows.fit(rows.triples.correct, seed)
         fields.append(refit.estimate.delta)
         found.append(rows.measure(refit, rows.triples.correct, seed))
-    return seed_stability(fields, gaps=[one.gap_clipped for one in found]), tuple(found)
+    return stability.seed_stability(fields, gaps=[one.gap_clipped for one in found]), tuple(found)
 
 
 def check_refitting(null: str, n_draws: int, n_seeds: int) -> None:
@@ -233,7 +223,7 @@ def check_refitting(null: str, n_draws: int, n_seeds: int) -> None:
         raise InputError(f"n_seeds must be at least 2, to have fields to compare; got {n_seeds}")
 
 
-def outcomes_under(null: str, rows: Refitting) -> Resampler:
+def outcomes_under(null: str, rows: Refitting) -> stability.Resampler:
     """Return what draws outcomes under a null: it takes a generator, and returns (n,) of 0 and 1.
 
     Hidden miscalibration that the rows of a group share is not told from outcomes that hang together. So where there
@@ -242,9 +232,9 @@ def outcomes_under(null: str, rows: Refitting) -> Resampler:
     triples = rows.triples
     if null == "permuted":
         together = np.full(len(triples), "train") if triples.split is None else triples.split
-        return permuted_outcomes(triples.correct, together, rows.design)
+        return stability.permuted_outcomes(triples.correct, together, rows.design)
     rate = triples.confidence if null == "calibrated" else rows.expected
-    return bernoulli_outcomes(rate, rows.design)
+    return stability.bernoulli_outcomes(rate, rows.design)
 
 
 # --- what is said --------------------------------------------------------------------------------------------------
@@ -294,13 +284,13 @@ class Audit(ShowsItself):
     null: str
     null_question: str
     null_correlation: float | None
-    nulls: dict[str, NullStatistic]
+    nulls: dict[str, stability.NullStatistic]
     proxy_curves: tuple[ProxyCurve, ...]
-    seeds: Stability
+    seeds: stability.Stability
     by_seed: tuple[SeedField, ...]
     thresholds: tuple[Threshold, ...]
     thresholds_by_brier: tuple[Threshold, ...]
-    bootstrap: SliceBootstrap
+    bootstrap: stability.SliceBootstrap
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of ``audit.json``: plain numbers, null where undefined; thresholds with clipped gaps."""
@@ -454,7 +444,7 @@ def audit_run(
         by_seed=by_seed,
         thresholds=by_smece,
         thresholds_by_brier=by_brier,
-        bootstrap=slice_bootstrap(
+        bootstrap=stability.slice_bootstrap(
             correct,
             confidence,
             regimes_of(delta, rows.epsilon, local),

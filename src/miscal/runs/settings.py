@@ -103,8 +103,7 @@ class DiscoverySettings:
         repeat=tuple,
     )
     map: Literal["pca", "tsne", "umap"] = parameter(
-        "Layout of the 2-D maps: principal components, t-SNE, or UMAP, which can take longer than the fit.",
-        "pca",
+        "Layout of the 2-D maps: principal components, t-SNE, or UMAP, which can take longer than the fit.", "pca"
     )
     device: Literal["auto", "cpu", "cuda"] = parameter(
         "Where --method paper trains. auto: on the GPU if there is one, otherwise on the CPU. --method auto has "

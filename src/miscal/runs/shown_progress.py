@@ -25,7 +25,7 @@ def steps(wanted: bool | None = None) -> Iterator[Callable[[str], None]]:
 
     What is yielded is to be called with the name of each step as it starts.
     """
-    with _display(wanted, log=False) as show, _shares(show) as told:
+    with display(wanted, log=False) as show, _shares(show) as told:
         yield told
 
 
@@ -38,8 +38,9 @@ def stages(wanted: bool | None = None, *, kept: bool = True) -> Iterator[Callabl
     they are wanted, without control characters. What is yielded is to be called with every
     :class:`~miscal.discovery.progress.Progress`.
     """
-    with _display(wanted, log=bool(wanted), kept=kept) as show, _shares(show) as told:
-        yield lambda now: told(now.stage, now.share, now.left, now if now.share == 1.0 else None)
+    with display(wanted, log=bool(wanted), kept=kept) as show, _shares(show) as told:
+        ended = lambda now: (_line(now), now.found) if now.share == 1.0 else ()  # noqa: E731
+        yield lambda now: told(now.stage, now.share, now.left, *ended(now))
 
 
 @contextmanager
@@ -57,8 +58,11 @@ def _shares(show: Callable[..., None]) -> Iterator[Callable[..., None]]:
 
 
 @contextmanager
-def _display(wanted: bool | None, *, log: bool, kept: bool = True) -> Iterator[Callable[..., None]]:
-    """Yield what shows a name, the share that is done, the seconds left, and the stage that has ended, if one has."""
+def display(wanted: bool | None, *, log: bool, kept: bool = True) -> Iterator[Callable[..., None]]:
+    """Yield what shows a name, the share that is done, the seconds left, and the line of what has ended, if it has.
+
+    A fifth argument is what a notebook says of it.
+    """
     get_ipython = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)
     if wanted is False:
         yield lambda *now: None
@@ -70,9 +74,9 @@ def _display(wanted: bool | None, *, log: bool, kept: bool = True) -> Iterator[C
         yield _logged if log else lambda *now: None
 
 
-def _logged(name: str, share: float = 0.0, left: float | None = None, ended: Progress | None = None) -> None:
-    if ended is not None:
-        print(_line(ended), file=sys.stderr, flush=True)
+def _logged(name: str, share: float = 0.0, left: float | None = None, ended: str = "", found: str = "") -> None:
+    if ended:
+        print(ended, file=sys.stderr, flush=True)
 
 
 def _notebook_bar() -> Iterator[Callable[..., None]]:
@@ -80,9 +84,9 @@ def _notebook_bar() -> Iterator[Callable[..., None]]:
 
     start, lines, place = time.monotonic(), [], display(HTML(""), display_id=True)
 
-    def show(name: str, share: float = 0.0, left: float | None = None, ended: Progress | None = None) -> None:
-        if ended is not None and ended.found:
-            lines.append(html.escape(ended.found))
+    def show(name: str, share: float = 0.0, left: float | None = None, ended: str = "", found: str = "") -> None:
+        if found:
+            lines.append(html.escape(found))
         passed = time.monotonic() - start
         done = share if left is None else passed / max(passed + left, 1e-9)
         done = f' value="{done:.3f}"' if done else ""
@@ -124,9 +128,9 @@ def _moving_line(kept: bool) -> Iterator[Callable[..., None]]:
     with Bar(*columns, console=console, transient=True) as bar:
         task = bar.add_task("starting", total=None, left=None, share=0.0, since=time.monotonic())
 
-        def show(name: str, share: float = 0.0, left: float | None = None, ended: Progress | None = None) -> None:
-            if ended is not None and kept:
-                console.print(_line(ended))
+        def show(name: str, share: float = 0.0, left: float | None = None, ended: str = "", found: str = "") -> None:
+            if ended and kept:
+                console.print(ended)
             said = f"{name} {percent(share)}" if 0.0 < share < 1.0 else name
             bar.update(task, description=said, share=share, left=left, since=time.monotonic())
 

@@ -26,9 +26,9 @@ from miscal.findings.conditions.condition import with_features
 from miscal.findings.ledger.values import EXPLAINED, ColumnValue
 from miscal.report.brief import finding_words
 from miscal.report.displays import FindingsDisplay, OverviewDisplay, ReliabilityDisplay
-from miscal.report.formatting import bounds, count, decimals_for, percent, points, ratio
+from miscal.report.formatting import count, decimals_for, percent, points
 from miscal.report.opening import cut
-from miscal.report.sheet import Column, Sheet, Table
+from miscal.report.sheet import Column, Sheet, Table, measured
 from miscal.report.texts import begin, clean
 
 _FINDING = {
@@ -254,12 +254,13 @@ def _parts(table: ColumnTable) -> tuple[str, Table, tuple[str, str]]:
     words, decimals = vocabulary(table.kind), decimals_for(table.epsilon)
     share = lambda one: percent(one, decimals if words.digits else 0)  # noqa: E731
     size = lambda one: _measured(one, decimals)  # noqa: E731
+    times = lambda one: "-" if one.value is None else measured(one, "ratio").whole  # noqa: E731
     columns = [
         Column("value", lambda one: cut(one.value, LONGEST)),
         Column("rows", "n", count),
         Column(words.heads[0], "accuracy", share),
         Column(words.heads[1], "confidence", share),
-        *([Column(words.ratio, "observed_over_expected", _ratio)] if words.ratio else []),
+        *([Column(words.ratio, "observed_over_expected", times)] if words.ratio else []),
         Column("residual", "residual", size),
         Column("hidden", "hidden", size),
         Column("after correction", "after", size),
@@ -280,11 +281,6 @@ def _mark(one: ColumnValue, decimals: int) -> str:
     if one.mark != EXPLAINED or one.conditional.value is None:
         return one.told
     return f"{one.told}, leaves {_measured(one.conditional, decimals)}"
-
-
-def _ratio(measure: Measure) -> str:
-    between = bounds(measure.interval, "ratio")
-    return "-" if measure.value is None else f"{ratio(measure.value)}{f' ({between})' if between else ''}"
 
 
 def _measured(size: Measure, decimals: int) -> str:

@@ -110,7 +110,7 @@ def _of_geometry(result: PairResult, geometry: str, rows: FieldRows) -> dict[str
 def _mean(name: str, values: np.ndarray, unit: np.ndarray, ends: str | None = None) -> dict[str, float | None]:
     """Average values of rows, with an interval over units."""
     mean = group_means(values, np.asarray(unit), spare=0.0)
-    return with_ends(name, float(mean.value[0]), mean.interval(0), ends)
+    return with_ends(name, float(mean.value[0]), mean.measure(0).interval, ends)
 
 
 def _of_learned(result: PairResult) -> dict[str, Any]:

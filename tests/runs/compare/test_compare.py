@@ -18,7 +18,7 @@ from miscal.discovery.run import RunContent
 from miscal.findings.conditions.column_kinds import Value
 from miscal.findings.ledger.scan import cut_into_strata
 from miscal.runs.compare.compared_rows import RunRows, Sides, match_rows
-from miscal.runs.compare.comparison import LOWER_IS_BETTER, SPARE, RunComparison, beside, judged, of_rows
+from miscal.runs.compare.comparison import LOWER_IS_BETTER, RunComparison, beside, judged, of_rows
 from miscal.runs.compare.document import MeasurePair
 from miscal.runs.compare.estimates import Candidates, nearer_mean, recalibration_saving
 
@@ -389,7 +389,7 @@ def test_means_that_are_equally_far_off_are_rarely_told_apart(off, opposite):
     told = 0
     for seed in range(draws):
         sides = sides_of_means(np.random.default_rng(seed), 400, off_a=off, off_b=-off if opposite else off)
-        p_value, _ = nearer_mean(sides, SPARE)
+        p_value, _ = nearer_mean(sides)
         told += p_value <= 0.05 and abs(sides.b.residual.mean()) > abs(sides.a.residual.mean())
     assert binomtest(told, draws, 0.05, alternative="greater").pvalue > 0.01
 
@@ -397,10 +397,10 @@ def test_means_that_are_equally_far_off_are_rarely_told_apart(off, opposite):
 @pytest.mark.slow
 def test_the_step_that_is_told_is_told_in_four_of_five_cases():
     told, draws = 0, 200
-    _, step = nearer_mean(sides_of_means(np.random.default_rng(0), 1_500), SPARE)
+    _, step = nearer_mean(sides_of_means(np.random.default_rng(0), 1_500))
     for seed in range(draws):
         sides = sides_of_means(np.random.default_rng((1, seed)), 1_500, off_b=step)
-        told += nearer_mean(sides, SPARE)[0] <= 0.05
+        told += nearer_mean(sides)[0] <= 0.05
     assert 0.7 <= told / draws <= 0.9
 
 

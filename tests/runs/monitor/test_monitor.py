@@ -227,12 +227,7 @@ def state_of(*batches):
         looks.append(LookNumbers(source="new.csv", at=None, **counts, **means, lost=-0.1, unsupported=0.0))
     asked = tuple(
         looked(one, *batches)
-        for one in (
-            question(LEVEL),
-            question(GAIN),
-            question(FINDING, place=0),
-            question(THRESHOLD, threshold=0.5),
-        )
+        for one in (question(LEVEL), question(GAIN), question(FINDING, place=0), question(THRESHOLD, threshold=0.5))
     )
     return MonitorState(
         model=("one",), group=None, tolerance=None, questions=asked, looks=looks, left_out=("left",),

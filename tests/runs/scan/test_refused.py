@@ -11,7 +11,7 @@ from miscal.base.errors import FileError, InputError
 from miscal.cli import main
 from miscal.data.relations import Relation
 
-from .late import EVENT, table
+from .conftest import EVENT, table
 
 duckdb = pytest.importorskip("duckdb")
 

@@ -17,9 +17,9 @@ import miscal
 from miscal.base.errors import FileError, InputError
 from miscal.findings.conditions.condition import Frame
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS
-from miscal.runs.scan.command import FILES
+from miscal.runs.scan.document import FILES
 
-from .late import EVENT, table
+from .conftest import EVENT, table
 
 duckdb = pytest.importorskip("duckdb")
 

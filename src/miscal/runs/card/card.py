@@ -175,11 +175,9 @@ def _about(run: RunContent, rows: LabelledRows, triples: Triples) -> Iterator[tu
     summary, (columns, options) = run.summary, (run.summary.data.columns, run.summary.settings)
     outcome = f"column {columns.correct!r}" if columns.correct else "outcomes given from Python"
     event = f" = {columns.positive}" if columns.positive is not None else ""
+    which = {"test": "test ", "time": "later "}.get(summary.evidence, "")
     yield "model", f"column {columns.confidence!r}" if columns.confidence else "probabilities given from Python"
-    yield (
-        "outcome",
-        f"{outcome}{event}: 1 in {int(rows.correct.sum()):,} of {len(rows):,} {_WHICH.get(summary.evidence, '')}rows",
-    )
+    yield "outcome", f"{outcome}{event}: 1 in {int(rows.correct.sum()):,} of {len(rows):,} {which}rows"
     yield "data", summary.data.path or "rows in memory"
     if triples.time is not None:
         yield "period", f"{written_time(triples.time.min())} to {written_time(triples.time.max())}"
@@ -192,10 +190,6 @@ def _about(run: RunContent, rows: LabelledRows, triples: Triples) -> Iterator[tu
     versions = {name: summary.versions[name] for name in ("miscal", "python", "numpy") if name in summary.versions}
     written = ", ".join(f"{name} {version}" for name, version in versions.items())
     yield "made with", f"{written}; method {summary.method}, seed {options['seed']}"
-
-
-_WHICH = {"test": "test ", "time": "later "}
-"""Which rows are evaluated, where they are not all."""
 
 
 def _decided(run: RunContent) -> Iterator[tuple[str, str]]:

@@ -13,8 +13,8 @@ from miscal.base.shown import escaped
 from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.discovery.summary_parts import Answer
 from miscal.evidence.settings import SIGNIFICANCE
-from miscal.report.formatting import NBSP, bounds, count, decimals_for, metric, p_value, percent, ratio
-from miscal.report.sheet import Column, Fold, Part, Sheet, Table
+from miscal.report.formatting import NBSP, count, decimals_for, p_value, percent
+from miscal.report.sheet import Cell, Column, Fold, Part, Sheet, Table, measured
 from miscal.report.source import printable
 from miscal.runs.card.card import GRADES, Card, Segment, card
 
@@ -38,7 +38,6 @@ LABELS = {
     "brier_uncertainty": ("Brier score, uncertainty part", "of the outcomes alone"),
 }
 """What each number is called, and which would be best."""
-_WRITE = {"percent": percent, "ratio": ratio, "metric": metric}
 FORM = {"observed": "percent", "expected": "percent", "observed_expected": "ratio", "slope": "ratio"}
 
 
@@ -62,7 +61,9 @@ def sheet_of(given: Card) -> Sheet:
     measures = Table(_measured(card, words, decimals), list(LABELS))
     graded = Table(_grade_columns(share), card.grades)
     segments, others = (Table(_segment_columns(share), part) for part in (card.segments[:SHOWN], card.segments[SHOWN:]))
-    off, left = _off(card), len(others.rows)
+    # values of columns that are off with regard to all, those that differ most first
+    off = [one for one in card.segments[card.n_found :] if one.p_adjusted <= SIGNIFICANCE]
+    left = len(others.rows)
     values = len(card.segments) - card.n_found
     said = f"{len(off)} of {values:,} off beyond chance, with regard to all of them; {card.n_found} groups found"
     told = (
@@ -114,15 +115,9 @@ def _by(card: Card) -> str:
     return f"{len(card.grades)} {'grades by risk' if not card.grades_by else f'grades of {card.grades_by}'}"
 
 
-def _off(card: Card) -> list[Segment]:
-    """Return the values of columns that are off with regard to all, those that differ most first."""
-    return [one for one in card.segments[card.n_found :] if one.p_adjusted <= SIGNIFICANCE]
-
-
 def _times(measure: Measure) -> str:
-    """Write a ratio with its interval: "1.17 times (1.01 to 1.34)"."""
-    between = bounds(measure.interval, "ratio")
-    return f"{ratio(measure.value)}{f' ({between})' if between else ''}"
+    """Write a ratio with its interval: "1.17 (1.01 to 1.34)"."""
+    return measured(measure, "ratio").whole
 
 
 def _beyond(one: MeasureAgainstNull, less: str, alike: str, more: str) -> str:
@@ -158,11 +153,15 @@ def _reason(card: Card, words: Vocabulary, off: Sequence[Segment]) -> str:
 def _measured(card: Card, words: Vocabulary, decimals: int) -> list[Column]:
     """Return what is said of a number of all rows, by its name."""
     places = {"percent": decimals, "ratio": 2, "metric": decimals + 2}
-    form = lambda name: FORM.get(name, "metric")  # noqa: E731
+
+    def cell(name: str) -> Cell:
+        form = FORM.get(name, "metric")
+        return measured(card.measures[name], form, places[form])
+
     return [
         Column("number", lambda name: LABELS[name][0].format(rate=words.rate, probability=words.probability)),
-        Column("value", lambda name: _WRITE[form(name)](card.measures[name].value, places[form(name)])),
-        Column("95 % interval", lambda name: bounds(card.measures[name].interval, form(name), places[form(name)])),
+        Column("value", lambda name: cell(name).text),
+        Column("95 % interval", lambda name: cell(name).aside),
         Column("p", lambda name: _p(card.measures[name].p_value)),
         Column("best", lambda name: LABELS[name][1], number=False),
     ]
@@ -179,14 +178,10 @@ def _grade_columns(share: Share) -> list[Column]:
         Column("rows", "n", count),
         Column("expected", "expected", share),
         Column("observed", "observed.value", share),
-        Column("Jeffreys, 95 %", lambda one: _between(one.observed, share)),
+        Column("Jeffreys, 95 %", lambda one: " to ".join(map(share, one.observed.interval or ()))),
         Column("p, binomial", "p_value", _p),
         Column("p, by units", "p_units", _p),
     ]
-
-
-def _between(one: Measure, share: Share) -> str:
-    return "" if one.interval is None else " to ".join(map(share, one.interval))
 
 
 def _segment_columns(share: Share) -> list[Column]:

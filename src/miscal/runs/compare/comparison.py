@@ -11,7 +11,7 @@ import numpy as np
 
 from miscal.base.checks import check_seed
 from miscal.base.document import Measure, MeasureAgainstNull, clean_text, number
-from miscal.base.errors import FileError, InputError, argument, command
+from miscal.base.errors import InputError, argument, command
 from miscal.base.files import whole_folder
 from miscal.base.shown import ShowsItself
 from miscal.base.signatures import checked_call
@@ -35,9 +35,6 @@ from miscal.runs.compare.sheet import answer_of, sheet_of
 
 LOWER_IS_BETTER = ("calibration_error", "brier", "log_loss")
 """Measures of which the run with less is called better, where the difference is significant after Holm's adjustment."""
-SPARE = 1.0
-"""One row whose saving is off by this much is added to the variance of savings: they may agree by chance. Intervals are
-a few percent wider for it where the savings are large. Not tuned."""
 LIBRARIES = ("miscal", "numpy", "scipy", "scikit-learn", "polars")
 COMPARISON_FILES = frozenset({"compare.json", "compare.html"})
 """What a folder of a comparison holds."""
@@ -232,7 +229,7 @@ def compare(
 
 
 def _opened(a: Any, b: Any) -> list[RunContent]:
-    one, two = opened = [_read(Path(run)) if isinstance(run, (str, Path)) else run.content for run in (a, b)]
+    one, two = opened = [read_run(run) if isinstance(run, (str, Path)) else run.content for run in (a, b)]
     # a copy of a folder is the same run
     if one.summary.to_json() == two.summary.to_json() and one.table.hash_rows().sum() == two.table.hash_rows().sum():
         raise InputError(f"runs must differ; {two.name} is the same run as {one.name}: give another one")
@@ -240,12 +237,6 @@ def _opened(a: Any, b: Any) -> list[RunContent]:
         first, second = (vocabulary(run.summary.kind).about for run in opened)
         raise InputError(f"runs must be of one kind of probability; {one.name} is of {first}, {two.name} of {second}")
     return opened
-
-
-def _read(folder: Path) -> RunContent:
-    if folder.is_dir() and not (folder / "field.parquet").exists() and not (folder / "summary.json").exists():
-        raise FileError(f"{folder} is not a run folder: give the folder of a run, made by {command('discover')}")
-    return read_run(folder)
 
 
 def _run_numbers(rows: RunRows, seed: int) -> RunNumbers:
@@ -275,7 +266,11 @@ def beside(
             f"that were matched by {sides.by}, so these are not the same rows: name a column that tells rows apart "
             f"with {argument('match', takes='COL')}, or correct the outcomes"
         )
-    named = estimates.Candidates(sides)
+    named, fields = estimates.Candidates(sides), None
+    if sides.paired:
+        both = {"delta": (sides.a.delta, sides.b.delta), "hidden": (sides.a.field, sides.b.field)}
+        of = sides.a.unit, seed, sides.a.weight
+        fields = {name: estimates.correlation_with_interval(*values, *of) for name, values in both.items()}
     accepted = accepted_error(a.run.summary, b.run.summary)
     return {
         "a": a.name,
@@ -289,9 +284,9 @@ def beside(
         "left_out_b": len(b) - len(sides.b),
         "measures": judged(_measures(sides, seed, whole or {}, accepted), a.run.summary.kind),
         "accepted_error": accepted,
-        "step": estimates.nearer_mean(sides, SPARE)[1],
+        "step": estimates.nearer_mean(sides)[1],
         "curves": CurveSides(a=reliability(sides.a.labelled()), b=reliability(sides.b.labelled())),
-        "fields": _fields(sides, seed) if sides.paired else None,
+        "fields": fields and FieldAgreement(**fields),
         "candidates": len(named),
         "differences": named.differing(),
         "groups": named.side_by_side(),
@@ -339,7 +334,7 @@ def _measures(sides: Sides, seed: int, whole: Mapping[str, Global], accepted: fl
     # where rows are too few for the error, Student's tests of means are not to be trusted either
     few = found["calibration_error"].difference.value is None
     mean = found["residual"]
-    tested = mean.difference.model_copy(update={"p_value": None if few else estimates.nearer_mean(sides, SPARE)[0]})
+    tested = mean.difference.model_copy(update={"p_value": None if few else estimates.nearer_mean(sides)[0]})
     found["residual"] = mean.model_copy(update={"difference": tested})
     means = {
         "accuracy": [side.correct for side in each],
@@ -358,8 +353,8 @@ def _measures(sides: Sides, seed: int, whole: Mapping[str, Global], accepted: fl
 
 def of_rows(sides: Sides, a: Floats, b: Floats) -> MeasurePair:
     """Compare the means of values that were learned from other rows."""
-    one, two = (mean.measure(0) for mean in estimates.side_means(sides, a, b, spare=SPARE))
-    return MeasurePair(a=one, b=two, difference=estimates.difference(sides, a, b, spare=SPARE).tested(0))
+    one, two = (mean.measure(0) for mean in estimates.side_means(sides, a, b))
+    return MeasurePair(a=one, b=two, difference=estimates.difference(sides, a, b).tested(0))
 
 
 def accepted_error(a: Summary, b: Summary) -> float | None:
@@ -374,14 +369,6 @@ def _decided_alone(side: RunRows, max_error: float) -> Floats:
     thresholds = thresholds_of(side.run.summary.alone)[error_key(max_error)]
     decision = decisions_of(side.corrected, side.run.table["supported"].to_numpy()[side.at], thresholds)
     return np.array([one is not None for one in decision], dtype=np.float64)
-
-
-def _fields(sides: Sides, seed: int) -> FieldAgreement:
-    a, b, of = sides.a, sides.b, (sides.a.unit, seed, sides.a.weight)
-    return FieldAgreement(
-        delta=estimates.correlation_with_interval(a.delta, b.delta, *of),
-        hidden=estimates.correlation_with_interval(a.field, b.field, *of),
-    )
 
 
 def _notes(sides: Sides) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from miscal.base.document import Measure
@@ -13,23 +14,12 @@ from miscal.base.vocabulary import ANSWER, Vocabulary, vocabulary
 from miscal.discovery.summary_parts import Answer
 from miscal.findings.verdict import in_points
 from miscal.report.drawing import Scale, beside_zero
-from miscal.report.formatting import (
-    DASH,
-    bounds,
-    count,
-    decimals_for,
-    metric,
-    p_value,
-    percent,
-    points,
-    rate,
-    signed,
-)
+from miscal.report.formatting import DASH, count, decimals_for, metric, p_value, percent, points, rate
 from miscal.report.groups import Group, drawn_curves
 from miscal.report.opening import cut
 from miscal.report.panels.groups import forest_axis
 from miscal.report.panels.verdict import lower_end
-from miscal.report.sheet import Cell, Column, Fold, Forest, Picture, Sheet, Table
+from miscal.report.sheet import Cell, Column, Fold, Forest, Picture, Sheet, Table, measured
 from miscal.report.source import printable
 from miscal.report.texts import begin, listed, short
 from miscal.runs.compare.document import ComparedRuns, GroupPair, RunNumbers
@@ -204,10 +194,8 @@ def _facts(found: ComparedRuns, terms: Vocabulary) -> list[tuple[str, str]]:
     if (alone := found.measures.get("alone")) is not None:
         sides = zip(_names(found), (alone.a, alone.b), strict=True)
         shares = " and ".join(f"{name} {spoken(one.value or 0.0)}" for name, one in sides)
-        ends = bounds(alone.difference.interval, digits=0)
-        apart = f"; {points(alone.difference.value, 0)} points{f' ({ends})' if ends else ''}"
-        accepted = threshold_text(found.accepted_error or 0.0)
-        facts.append(("alone", f"accepting {accepted} errors, {shares} of {terms.cases}{apart}"))
+        apart, accepted = _in_points(alone.difference, 0).whole, threshold_text(found.accepted_error or 0.0)
+        facts.append(("alone", f"accepting {accepted} errors, {shares} of {terms.cases}; {apart}"))
     if found.step is not None:
         step = in_points(found.step, terms.digits)
         facts.append(("could miss", f"a mean that is less than {step} farther off; from there on 4 of 5 are told"))
@@ -243,7 +231,7 @@ def _columns(found: ComparedRuns, terms: Vocabulary, decimals: int, axis: Scale)
     def difference(one: GroupPair | None) -> Cell:
         if one is None or one.hidden is None:
             return Cell("" if one is None else "too few rows")
-        return Cell(points(one.hidden.value, decimals), bounds(one.hidden.interval, digits=decimals))
+        return measured(one.hidden, "points", decimals)
 
     def chart(one: GroupPair | None) -> Cell:
         sides = [] if one is None else [(COLOURS[run], of.hidden) for run in "ab" if (of := getattr(one, run))]
@@ -259,6 +247,11 @@ def _columns(found: ComparedRuns, terms: Vocabulary, decimals: int, axis: Scale)
         Column("difference", difference),
         Column("p, adjusted", lambda one: "" if one is None else _p(one.p_adjusted), page=True),
     ]
+
+
+def _in_points(one: Measure, digits: int) -> Cell:
+    said = measured(one, "points", digits)
+    return replace(said, text=f"{said.text} points")
 
 
 def _p(value: float | None) -> str:
@@ -282,7 +275,7 @@ def _folds(found: ComparedRuns, terms: Vocabulary, decimals: int, columns: list[
     ]
     both, samples = sum(bool(one.both) for one in found.groups), "paired" if found.same_rows else "of two samples"
     numbers = [
-        _rows_said(found),
+        dict(_facts(found, terms)),
         _measures(found, terms, decimals),
         f"Differences are those of {a} minus {b}, with 95 % intervals, {samples}. Brier score and log loss also reward "
         f"{terms.sharpness}.",
@@ -303,8 +296,13 @@ def _folds(found: ComparedRuns, terms: Vocabulary, decimals: int, columns: list[
         Fold("numbers", "Numbers", "Calibration error, rates and scores with their differences", numbers),
     ]
     if found.fields is not None:
-        parts = {"Whole field": _correlation(found.fields.delta), "Hidden part": _correlation(found.fields.hidden)}
-        folds.append(Fold("fields", "Correlation of the fields", f"Hidden parts: {parts['Hidden part']}", [parts]))
+        undefined = Cell("undefined: one of them is the same everywhere")
+        whole, hidden = (
+            (measured(one, "metric") if one.value is not None else undefined).whole
+            for one in (found.fields.delta, found.fields.hidden)
+        )
+        parts = {"Whole field": whole, "Hidden part": hidden}
+        folds.append(Fold("fields", "Correlation of the fields", f"Hidden parts: {hidden}", [parts]))
     runs = [
         _runs(found, terms, decimals),
         'Numbers of all rows of each run, whether compared or not. "Hidden, at least" is the certified lower limit of '
@@ -313,28 +311,18 @@ def _folds(found: ComparedRuns, terms: Vocabulary, decimals: int, columns: list[
     return [*folds, Fold("runs", "The runs", f"{a} and {b}", runs)]
 
 
-def _correlation(one: Measure) -> str:
-    if one.value is None:
-        return "undefined: one of them is the same everywhere"
-    ends = bounds(one.interval, "metric")
-    return f"{signed(one.value, 2).removeprefix('+')}{f' ({ends})' if ends else ''}"
-
-
 def _measures(found: ComparedRuns, terms: Vocabulary, decimals: int) -> Table:
     """Tabulate the measures: shares in percent and points, all else as it is, with two decimals more."""
 
     def side(name: str, run: str) -> Cell:
-        one, share = getattr(found.measures[name], run), name in IN_PERCENT
-        kind, digits = ("percent", decimals) if share else ("metric", decimals + 2)
-        return Cell((percent if share else metric)(one.value, digits), bounds(one.interval, kind, digits))
+        form, digits = ("percent", decimals) if name in IN_PERCENT else ("metric", decimals + 2)
+        return measured(getattr(found.measures[name], run), form, digits)
 
     def difference(name: str) -> Cell:
         one = found.measures[name].difference
-        if one.value is None:
-            return Cell(DASH)
-        if name in IN_PERCENT:
-            return Cell(f"{points(one.value, decimals)} points", bounds(one.interval, digits=decimals))
-        return Cell(signed(one.value, decimals + 2), bounds(one.interval, "change", decimals + 2))
+        if name not in IN_PERCENT or one.value is None:
+            return measured(one, "change", decimals + 2)
+        return _in_points(one, decimals)
 
     def better(name: str) -> str:
         run = found.measures[name].better
@@ -362,15 +350,12 @@ def _runs(found: ComparedRuns, terms: Vocabulary, decimals: int) -> Table:
         low, proven = lower_end(run.certificate.lower_bound_hidden), run.certificate.claims_hidden
         return lower_limit(low) if low and proven else "found, size unknown" if proven else "none proven"
 
-    smece = lambda run: Cell(  # noqa: E731
-        metric(run.global_.smece.value, decimals + 2), bounds(run.global_.smece.interval, "metric", decimals + 2)
-    )
     columns = [
         Column("run", name),
         Column("rows", "n", count),
         Column(terms.rate, "global_.accuracy.value", lambda share: percent(share, decimals)),
         Column(terms.probability, "global_.confidence.value", lambda share: percent(share, decimals)),
-        Column("smECE", smece),
+        Column("smECE", lambda run: measured(run.global_.smece, "metric", decimals + 2)),
         Column("Brier score", "global_.brier.value", lambda one: metric(one, decimals + 2)),
         Column("hidden, at least", hidden),
         Column("findings", "findings", count),
@@ -399,21 +384,3 @@ def _rows(pair: ComparedRuns, groups: Sequence[GroupPair]) -> list[Group]:
         )
         for title, n, side, says, happened in rows if says.value is not None and happened.value is not None
     ]  # fmt: skip
-
-
-def _rows_said(pair: ComparedRuns) -> str:
-    """Say which rows are compared, and how they were matched."""
-    if not pair.same_rows:
-        return (
-            f"The runs have no rows in common, so all rows of both are compared: {count(pair.n_a)} of {short(pair.a)} "
-            f"and {count(pair.n_b)} of {short(pair.b)}. A difference can come from the sets as well as from the models."
-        )
-    said = (
-        f"All {count(pair.n_a)} rows that both runs have are compared; they were matched by {short(pair.matched_by)}."
-    )
-    if pair.left_out_a or pair.left_out_b:
-        said += (
-            f" Rows of one run alone are left out: {count(pair.left_out_a)} of {short(pair.a)} and "
-            f"{count(pair.left_out_b)} of {short(pair.b)}."
-        )
-    return said

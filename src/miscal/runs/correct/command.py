@@ -31,7 +31,7 @@ from miscal.base.frames import scan_parquet
 from miscal.base.progress import with_progress
 from miscal.base.threads import n_workers
 from miscal.base.vocabulary import Kind, vocabulary
-from miscal.base.workers import ENGINES, InProcess, Threads, WorkItem, choose_workers
+from miscal.base.workers import InProcess, Threads, WorkItem, choose_workers
 from miscal.data.columns import split_names
 from miscal.data.readers.names import find
 from miscal.data.readers.new_rows import NewSource
@@ -40,7 +40,7 @@ from miscal.data.readers.source import Piece, is_matrix_file
 from miscal.data.writing import part_bytes, table_format
 from miscal.discovery.saved_model import SavedModel, correct_rows, load_model, model_folder, schema_of
 from miscal.discovery.summary_parts import Answer
-from miscal.runs.correct.tally import Tally, refuse_foreign, tally_of, total, warnings
+from miscal.runs.correct.tally import Tally, refuse_foreign, tally_of, warnings
 
 # more would hold more pieces in memory, and wait for the disk
 _MOST_THREADS = 8
@@ -221,7 +221,6 @@ def calibrate_file(
     out: str | Path,
     *,
     engine: str = "local",
-    on_invalid: str = "error",
     keep: str | Sequence[str] = (),
     max_error: float | None = None,
     overwrite: bool = False,
@@ -241,12 +240,9 @@ def calibrate_file(
     """
     place = check_target(out, overwrite=overwrite, reads=[data, *columns.values()])
     ending = table_format(place)
-    if engine not in ENGINES:
-        raise InputError(f"engine must be one of {', '.join(ENGINES)}; got {engine!r}")
     parts = Parts(parts_folder(place), ending)
     # jobs are looked up by their options
-    given = {name: tuple(value) if isinstance(value, list) else value for name, value in columns.items()}
-    options = {**given, "on_invalid": on_invalid}
+    options = {name: tuple(value) if isinstance(value, list) else value for name, value in columns.items()}
     for name in ("embeddings", "probabilities"):
         # as another process finds it
         if is_matrix_file(columns.get(name)):
@@ -338,7 +334,7 @@ def _run(
         tallies[piece.number] = tally
         done += piece.rows
         progress(_said(resumed, done, n, time.perf_counter() - began))
-    return total(tallies[piece.number] for piece in pieces), resumed
+    return sum((tallies[piece.number] for piece in pieces), Tally()), resumed
 
 
 def _said(resumed: int, done: int, n: int, seconds: float) -> str:

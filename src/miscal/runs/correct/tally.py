@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 
 import numpy as np
@@ -60,6 +60,16 @@ class Tally:
         object.__setattr__(self, "unknown", named)
         object.__setattr__(self, "looked_at", sorted(self.looked_at)[:MOST_ROWS])
 
+    def __add__(self, other: Tally) -> Tally:
+        """Add tallies up.
+
+        >>> (Tally(read=2, faults={"a": 1}) + Tally(read=1, faults={"a": 2})).faults
+        {'a': 3}
+        """
+        # through a tally each time: it keeps no more of the rows looked at than it needs
+        names = (one.name for one in fields(self) if one.name != "digest")
+        return Tally(**{name: _plus(getattr(self, name), getattr(other, name)) for name in names})  # type: ignore[arg-type]
+
     @property
     def measures(self) -> np.ndarray:
         """Measures of the rows that are looked at, float32 (n, K + 2)."""
@@ -110,20 +120,6 @@ def _looked_at(rows: NewRows, saved: SavedEstimator, encoder: Encoder, n: int) -
     at, order = (values[rows.blank[at] == None] for values in (at, order))  # noqa: E711  element by element
     measures = saved.inputs.measures(rows.X[at])
     return [[float(place), *values] for place, values in zip(order, measures.tolist(), strict=True)]
-
-
-def total(parts: Iterable[Tally]) -> Tally:
-    """Add tallies up.
-
-    >>> total([Tally(read=2, faults={"a": 1}), Tally(read=1, faults={"a": 2})]).faults
-    {'a': 3}
-    """
-    sums = {one.name: getattr(Tally(), one.name) for one in fields(Tally) if one.name != "digest"}
-    for part in parts:
-        # through a tally each time: it keeps no more of the rows looked at than it needs
-        added = Tally(**{name: _plus(value, getattr(part, name)) for name, value in sums.items()})  # type: ignore[arg-type]
-        sums = {name: getattr(added, name) for name in sums}
-    return Tally(**sums)  # type: ignore[arg-type]
 
 
 def _plus(a: object, b: object) -> object:

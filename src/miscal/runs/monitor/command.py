@@ -23,26 +23,8 @@ from miscal.discovery.summary import Measure
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.conditions.condition import Frame
 from miscal.runs.monitor import state as states
-from miscal.runs.monitor.document import (
-    BROKEN,
-    WHOLE,
-    LookNumbers,
-    Monitoring,
-    QuestionNumbers,
-    RowsOfLooks,
-)
+from miscal.runs.monitor.document import BROKEN, WHOLE, LookNumbers, Monitoring, QuestionNumbers, RowsOfLooks
 from miscal.runs.monitor.new_rows import NewLabelled, frame_of, read_labelled
-from miscal.runs.monitor.state import (
-    COLUMNS,
-    MEANS,
-    MonitorState,
-    Question,
-    groups_of,
-    keys_of,
-    questions_of,
-    refuse_counted,
-    sums_of,
-)
 
 MONITOR_FILES = frozenset({"monitor.json", "monitor.html", "course.csv", states.FOLDER})
 """What the folder of a monitor holds."""
@@ -146,13 +128,13 @@ def monitor(
 def _look(
     run: RunContent,
     data: Any,
-    before: MonitorState | None,
+    before: states.MonitorState | None,
     folder: Path,
     at: str | None,
     tolerance: float | None,
     group: str | None,
     options: dict[str, Any],
-) -> tuple[MonitorState, Monitoring]:
+) -> tuple[states.MonitorState, Monitoring]:
     """Look at new labelled rows; `before` is what earlier looks left, and `folder` the monitor as messages name it."""
     model = states.fingerprint(run.path)
     if before is not None:
@@ -172,25 +154,25 @@ def _look(
         # what a monitor keeps is fixed at its first look: what it asks, what counts as right, how rows are recognised
         left: list[str] = []
         factor = units.factor if units is not None and group == units.column else 1.0
-        before = MonitorState(
+        before = states.MonitorState(
             model=model,
             group=group,
             tolerance=tolerance,
-            questions=questions_of(run, frame, tolerance=tolerance, factor=max(factor, 1.0), left=left),
+            questions=states.questions_of(run, frame, tolerance=tolerance, factor=max(factor, 1.0), left=left),
             left_out=tuple(map(clean_text, left)),
             by_id=rows.id is not None,
-            seen=np.unique(keys_of(rows.learned)),
+            seen=np.unique(states.keys_of(rows.learned)),
         )
     states.refuse_unfit(before, len(run.summary.findings))
-    refuse_counted(before, rows, folder)
-    groups = groups_of(rows)
+    states.refuse_counted(before, rows, folder)
+    groups = states.groups_of(rows)
     returning = int(np.isin(groups, before.groups).sum())
     after = before.model_copy(
         update={
             "questions": tuple(one.after(rows, _inside(run, one, frame)) for one in before.questions),
             "looks": (*before.looks, _numbers(rows, data, at, len(before.looks) + 1, returning)),
-            "sums": (*before.sums, int(sums_of(rows)[-1])),
-            "seen": before.seen if rows.id is None else np.union1d(before.seen, keys_of(rows.id)),
+            "sums": (*before.sums, int(states.sums_of(rows)[-1])),
+            "seen": before.seen if rows.id is None else np.union1d(before.seen, states.keys_of(rows.id)),
             "groups": np.union1d(before.groups, groups),
         }
     )
@@ -228,7 +210,7 @@ def _look(
     )
 
 
-def _inside(run: RunContent, one: Question, frame: Frame) -> np.ndarray | None:
+def _inside(run: RunContent, one: states.Question, frame: Frame) -> np.ndarray | None:
     if one.place is None:
         return None
     condition = run.summary.findings[one.place].condition
@@ -264,13 +246,13 @@ def _numbers(rows: NewLabelled, data: Any, at: str | None, look: int, returning:
     )
 
 
-def _question(run: RunContent, one: Question) -> QuestionNumbers:
+def _question(run: RunContent, one: states.Question) -> QuestionNumbers:
     since, shown = one.broken or (1, len(one.history))
     sums, mean, radius = (values[-1] for values in one.course(since, shown))
-    of = dict(zip(COLUMNS, sums.tolist(), strict=True))
+    of = dict(zip(states.COLUMNS, sums.tolist(), strict=True))
     n = int(of["rows"])
     # means of values in [0, 1], whose sums are rounded
-    means = {name: min(of[name] / n, 1.0) if n else None for name in MEANS}
+    means = {name: min(of[name] / n, 1.0) if n else None for name in states.MEANS}
     course = zip(*one.course(1, len(one.history)), strict=True)
     return QuestionNumbers(
         **one.model_dump(include={"key", "kind", "error", "allowed"}),

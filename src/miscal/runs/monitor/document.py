@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, FiniteFloat, NonNegativeInt
 
+from miscal.base.arrays import counted
 from miscal.base.document import Document, Measure, Number, Part, Probability, Share
 from miscal.base.number_wording import percent, units_and_rows, upper_limit
 from miscal.base.shown import ShowsItself, brief_names
@@ -16,7 +17,7 @@ from miscal.report.drawing import Chart, course_chart
 from miscal.report.formatting import NBSP, bounds, count, decimals_for, metric, points, rate, signed
 from miscal.report.groups import Group
 from miscal.report.panels.groups import forest_axis
-from miscal.report.sheet import Cell, Column, Fold, Forest, Picture, Sheet, Table
+from miscal.report.sheet import Cell, Column, Fold, Forest, Picture, Sheet, Table, measured
 from miscal.report.source import printable
 
 MONITOR_VERSION = 5
@@ -206,7 +207,7 @@ def _reason(found: Monitoring, level: QuestionNumbers, parts: list[QuestionNumbe
 
     def promised(rows: RowsOfLooks) -> str:
         says, true = spoken(rows.corrected or 0.0), spoken(rows.observed or 0.0)
-        return f"it says {says}, and {true} {vocabulary(found.kind).come_true} ({_count(rows.n, 'row')})"
+        return f"it says {says}, and {true} {vocabulary(found.kind).come_true} ({counted(rows.n, 'row')})"
 
     broken = [one for one in parts if one.state == BROKEN and one.rows.observed is not None]
     if broken:
@@ -236,10 +237,10 @@ def _action(found: Monitoring, level: QuestionNumbers, gain: QuestionNumbers, pa
         return "Let it decide nothing alone: find out what changed, and run miscal discover again with such rows."
     if promises:
         [name] = brief_names([promises[0].phrase or ""], LONGEST_NAME)
-        more = f" ({_count(len(promises) - 1, 'group')} more)" if len(promises) > 1 else ""
+        more = f" ({counted(len(promises) - 1, 'group')} more)" if len(promises) > 1 else ""
         return f"Let it decide nothing alone where {name}{more}: there are more errors than were accepted."
     if broken := sum(one.state == BROKEN for one in parts):
-        where = f"{broken} of {_count(len(parts), 'part')}"
+        where = f"{broken} of {counted(len(parts), 'part')}"
         return f"Correct anew where it does not hold ({where}): run miscal discover again."
     if level.state == HOLDS:
         return "Go on using the correction: look again at the next labelled rows."
@@ -262,10 +263,6 @@ def _more_rows(one: QuestionNumbers) -> float | None:
 
 def _looks(rows: RowsOfLooks) -> str:
     return f"look {rows.first}" if rows.first == rows.last else f"looks {rows.first} to {rows.last}"
-
-
-def _count(n: int, what: str) -> str:
-    return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
 # --- what is shown ------------------------------------------------------------------------------------------------
@@ -327,11 +324,11 @@ def sheet_of(document: Monitoring) -> Sheet:
         alarm=found.alarm,
         tables=[asked, looks],
         facts=[
-            ("rows", f"{last.rows:,} new, {found.rows:,} in {_count(len(found.looks), 'look')}{dropped}{by}"),
+            ("rows", f"{last.rows:,} new, {found.rows:,} in {counted(len(found.looks), 'look')}{dropped}{by}"),
             ("tolerance", f"{tolerated} from what it says, to either side"),
             ("log loss", f"{gained}: {gain.state}"),
             *(
-                ("alone", f"{one.about}: {_count(one.rows.n, 'row')}, {_wrong(one)}: {one.state}")
+                ("alone", f"{one.about}: {counted(one.rows.n, 'row')}, {_wrong(one)}: {one.state}")
                 for one in found.asked(PROMISE)
                 if one.alarms
             ),
@@ -436,9 +433,7 @@ def _off_by(one: QuestionNumbers, decimals: int) -> Cell:
     (low, high), value, ends = one.allowed, one.rows.value.value, one.rows.value.interval
     if one.kind == PROMISE:
         return Cell(_wrong(one), f"allowed: at most {percent(high)}")
-    said = "no rows" if value is None else points(value, decimals)
-    if value is not None and ends is not None:
-        said += f" ({bounds(ends, 'points', decimals)})"
+    said = "no rows" if value is None else measured(one.rows.value, "points", decimals).whole
     right = f"{points(low, decimals)} to {points(high, decimals)}"
     return Cell(said, f"allowed: {right}{'; too few units for an interval' if ends is None else ''}")
 

@@ -93,12 +93,6 @@ def read_labelled(
     model: SavedModel,
     data: Any,
     *,
-    confidence: str | None = None,
-    correct: str | None = None,
-    probability: str | None = None,
-    event: str | None = None,
-    positive: Any = None,
-    label: str | None = None,
     group: str | None = None,
     equal_inputs: bool = False,
     blanks_alone: bool = False,
@@ -111,12 +105,15 @@ def read_labelled(
     `equal_inputs` says whether rows of equal inputs are one unit where no group is named; `blanks_alone` whether a row
     without group is a unit of its own, as where a run chose the column, else it is invalid; and `by_id` whether a
     column ``row_id`` or ``id`` identifies rows: by default where there is one of distinct values, not the group's.
-    `label` is the outcome of several classes; further options are those of :func:`.new_rows.open_new_rows`.
+    Further options are the columns, of which `label` is the outcome of several classes, and those of
+    :func:`.new_rows.open_new_rows`.
     """
     if on_invalid not in ON_INVALID:
         raise InputError(f"on_invalid must be 'error' or 'drop'; got {on_invalid!r}")
-    named = {"confidence": confidence, "correct": correct, "probability": probability, "event": event}
-    kind, stated, told = pair_asked(kind=run.summary.kind, **named, positive=positive)
+    columns = ("confidence", "correct", "probability", "event", "positive", "label")
+    named = {name: options.pop(name, None) for name in columns}
+    label, positive = named.pop("label"), named["positive"]
+    kind, stated, told = pair_asked(kind=run.summary.kind, **named)
     option, of_outcome = vocabulary(kind).columns
     if label is not None and model.classes is None:
         raise InputError(f"label: the run is not of several classes; name its outcome with {argument(of_outcome)}")

@@ -175,28 +175,20 @@ def questions_of(
     Findings whose rows `new` lacks are left out, and `left` gets what cannot be asked, and why. `tolerance` is the
     distance from the corrected confidences that counts as right: by default 2 points or so.
     """
-    asked = [*_asked(run, new, left)]
-    rest = SIGNIFICANCE * (1 - LEVEL_SHARE) / (len(asked) - 1)
     width = tolerance if tolerance is not None else TOLERANCE * float(run.summary.settings.get("epsilon") or EPSILON)
-    return tuple(
-        one.model_copy(
-            update={
-                "error": SIGNIFICANCE * LEVEL_SHARE if one.kind == LEVEL else rest,
-                "allowed": one.allowed if one.kind in (GAIN, PROMISE) else (-width, width),
-                "factor": factor,
-            }
-        )
-        for one in asked
-    )
+    asked = [*_asked(run, new, left, width, factor)]
+    rest = SIGNIFICANCE * (1 - LEVEL_SHARE) / (len(asked) - 1)
+    return tuple(one if one.kind == LEVEL else one.model_copy(update={"error": rest}) for one in asked)
 
 
-def _asked(run: RunContent, new: Frame, left: list[str]) -> Iterator[Question]:
-    """List the questions."""
+def _asked(run: RunContent, new: Frame, left: list[str], width: float, factor: float) -> Iterator[Question]:
+    """List the questions, each with the error of that of all rows, as if it had no others beside it."""
     words = vocabulary(run.summary.kind)
 
     def question(kind: QuestionKind, about: str, of: str = "", most: float = 0.0, **more: Any) -> Question:
-        # what counts as right is decided once all are known
-        return Question(key=f"{kind}{of}", kind=kind, about=about, error=SIGNIFICANCE, allowed=(None, most), **more)
+        allowed = (None, most) if kind in (GAIN, PROMISE) else (-width, width)
+        known = {"key": f"{kind}{of}", "kind": kind, "about": about, "allowed": allowed, "factor": factor}
+        return Question(**known, error=SIGNIFICANCE * LEVEL_SHARE, **more)
 
     yield question(LEVEL, "all rows")
     yield question(GAIN, f"corrected {words.probabilities} against raw ones, log loss")

@@ -38,26 +38,10 @@ from miscal.findings.ledger.settings import LEDGER_DEFAULTS
 from miscal.findings.residuals import proportion_interval
 from miscal.report.sheet import Sheet
 from miscal.runs.scan.correction import Shifted, fit_correction
-from miscal.runs.scan.document import (
-    CELLS,
-    CORRECTION,
-    PAGE,
-    PYTHON,
-    SQL,
-    SUMMARY,
-    Cells,
-    LeftOut,
-    ScanColumn,
-    ScanSummary,
-    as_python,
-    as_sql,
-    read_cells,
-    sheet_of,
-)
+from miscal.runs.scan.document import FILES, Cells, ScanSummary, as_python, as_sql, read_cells, sheet_of, write_scan
 from miscal.runs.scan.plan import Counted, checked_rows, found_units, named_columns, plan_of, sums_of
 from miscal.runs.settings import ScanOptions
 
-FILES = (CELLS, SUMMARY, CORRECTION, SQL, PYTHON, PAGE)
 _BINS = 10
 SCAN_SETTINGS = replace(LEDGER_DEFAULTS, max_findings=20)
 """Each finding is one more round of questions."""
@@ -144,14 +128,7 @@ class Scan(ShowsItself):
             As it was written.
         """
         with whole_folder(out, holds=FILES, writer="`miscal scan`", overwrite=overwrite) as folder:
-            (folder / CELLS).write_bytes(self.cells.to_bytes())
-            summary = self.summary.model_copy(update={"digest": digest(folder / CELLS)})
-            content = summary.correction.model_dump(mode="json") | {"probability": summary.probability}
-            texts = {SUMMARY: summary.to_json(), CORRECTION: json.dumps(content, indent=1) + "\n"}
-            texts |= {SQL: f"{self.sql(dialect)}\n", PYTHON: self.python(), PAGE: sheet_of(summary).page()}
-            for name, text in texts.items():
-                (folder / name).write_text(text, encoding="utf-8")
-        return summary
+            return write_scan(folder, self.summary, self.cells, dialect)
 
 
 @checked_call
@@ -302,7 +279,10 @@ def summarised(cells: Cells, start: float, ask: Callable[[Question], pl.DataFram
         | {"name": cut.column, "cells": cut.count, "strata": -(-strata // cut.coarser)}
         for cut in plan.cuts
     )
+    counted: dict[str, Any] = {"columns": tuple(columns)}
+    counted["left_out"] = tuple({"name": name, "why": why} for name, why in about.left_out)
     summary = ScanSummary(
+        **counted,
         **about.model_dump(include={"kind", "source", "probability", "outcome", "group", "least_rows"}),
         n=everything.n,
         events=float(everything.counts @ everything.correct),
@@ -310,8 +290,6 @@ def summarised(cells: Cells, start: float, ask: Callable[[Question], pl.DataFram
         accuracy=Measure(value=accuracy, interval=proportion_interval(accuracy, everything.n / effect, 0.05)),
         confidence=confidence,
         strata=strata,
-        columns=tuple(ScanColumn(**one) for one in columns),
-        left_out=tuple(LeftOut(name=name, why=why) for name, why in about.left_out),
         pairs=tuple((one.column, two.column) for one, two in plan.pairs),
         findings=findings,
         accounted_for=ledger.accounted,

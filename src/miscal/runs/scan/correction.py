@@ -113,23 +113,6 @@ class Shifted:
     fewer: float = 1.0
 
 
-@dataclass(frozen=True)
-class _Fit:
-    """A map, and sizes of shifts with their errors."""
-
-    map: ScanMap
-    sizes: np.ndarray
-    errors: np.ndarray
-
-    def apply(self, f: np.ndarray, shifted: Sequence[Shifted]) -> np.ndarray:
-        """Return corrected probabilities."""
-        base = self.map.apply(f)
-        odds = logit(base)
-        columns = _columns(shifted, len(f))
-        shift = self.sizes @ columns if len(columns) else np.zeros(len(f))
-        return np.where(shift == 0, base, expit(odds + shift))
-
-
 def fit_correction(rows: LabelledRows, shifted: Sequence[Shifted], effect: float) -> tuple[ScanCorrection, np.ndarray]:
     """Fit map and shifts on cells, or rows, of which the membership of all findings is known; return the corrected too.
 
@@ -140,37 +123,46 @@ def fit_correction(rows: LabelledRows, shifted: Sequence[Shifted], effect: float
     # the mean of rows of one stratum and of the same groups, whatever their outcomes
     same = np.unique(np.column_stack([stratum, *(one.split.tested for one in shifted)]), axis=0, return_inverse=True)[1]
     f = (np.bincount(same.ravel(), mass * rows.confidence) / np.bincount(same.ravel(), mass))[same.ravel()]
-    dealt = deal(rows, [one.split.tested for one in shifted], effect)
+    columns = np.array([one.split.tested for one in shifted]).reshape(len(shifted), len(rows))
+    fewer = np.array([one.fewer for one in shifted])
+    dealt = deal(rows, columns, effect)
     tried: dict[tuple[str, bool], float] = {}
     for name, some in product(MAPS, (False, True)[: 1 + bool(shifted)]):
-        own, losses = shifted if some else (), np.zeros(len(rows))
+        own, losses = slice(None if some else 0), np.zeros(len(rows))
         for part in dealt:
-            losses += part * log_losses(y, _fitted(name, f, y, mass * (1 - part), own).apply(f, own))
+            fitted, sizes, _ = _fitted(name, f, y, mass * (1 - part), columns[own], fewer[own])
+            losses += part * log_losses(y, _applied(fitted, sizes, f, columns[own]))
         tried[name, some] = float(np.average(losses, weights=mass))
     name, some = min(tried, key=lambda one: tried[one])
-    own = shifted if some else ()
-    found = _fitted(name, f, y, mass, own)
+    own = slice(None if some else 0)
+    found, sizes, errors = _fitted(name, f, y, mass, columns[own], fewer[own])
     shifts = tuple(
         ScanShift(
             finding=one.number,
-            size=float(found.sizes[k]),
-            error=float(found.errors[k]),
+            size=float(sizes[k]),
+            error=float(errors[k]),
             columns=tuple(_column(cut) for cut in one.member.cuts),
             cells=one.member.cells,
             others=one.member.others,
             scores=tuple(one.scores),
         )
-        for k, one in enumerate(own)
+        for k, one in enumerate(shifted[own])
     )
     correction = ScanCorrection(
-        map=found.map,
+        map=found,
         shifts=shifts,
         log_loss_raw=float(np.average(log_losses(y, f), weights=mass)),
         log_loss_map=tried[name, False],
         log_loss=tried[name, some],
         tried={f"{one} and shifts" if more else one: loss for (one, more), loss in tried.items()},
     )
-    return correction, found.apply(f, own)
+    return correction, _applied(found, sizes, f, columns[own])
+
+
+def _applied(found: ScanMap, sizes: np.ndarray, f: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Return corrected probabilities, by a map and shifts of some sizes."""
+    base, shift = found.apply(f), sizes @ columns
+    return np.where(shift == 0, base, expit(logit(base) + shift))
 
 
 def _column(cut: Any) -> dict[str, Any]:
@@ -202,20 +194,19 @@ def deal(rows: LabelledRows, columns: Sequence[np.ndarray], effect: float) -> np
     return dealt
 
 
-def _columns(shifted: Sequence[Shifted], n: int) -> np.ndarray:
-    return np.array([one.split.tested for one in shifted]).reshape(len(shifted), n)
+def _fitted(
+    name: str, f: np.ndarray, y: np.ndarray, mass: np.ndarray, columns: np.ndarray, fewer: np.ndarray
+) -> tuple[ScanMap, np.ndarray, np.ndarray]:
+    """Fit a map, and the shifts given it: their sizes and errors.
 
-
-def _fitted(name: str, f: np.ndarray, y: np.ndarray, mass: np.ndarray, shifted: Sequence[Shifted]) -> _Fit:
-    """Fit a map, and the shifts given it; with one of all rows, or what groups lose would be missing in the mean."""
+    There is one of all rows beside them, or what groups lose would be missing in the mean.
+    """
     found = _fitted_map(name, f, y, mass)
-    odds = logit(found.apply(f))
-    if not shifted:
-        return _Fit(found, np.zeros(0), np.zeros(0))
-    fewer = np.array([one.fewer for one in shifted])
-    matrix = np.vstack([np.ones(len(f)), _columns(shifted, len(f))])
-    sizes, errors = fit_shifts(matrix, y, odds, mass, np.r_[0.0, RIDGE * fewer])
-    return _Fit(found.shifted(float(sizes[0])), sizes[1:], errors[1:] * np.sqrt(fewer))
+    if not len(columns):
+        return found, np.zeros(0), np.zeros(0)
+    matrix = np.vstack([np.ones(len(f)), columns])
+    sizes, errors = fit_shifts(matrix, y, logit(found.apply(f)), mass, np.r_[0.0, RIDGE * fewer])
+    return found.shifted(float(sizes[0])), sizes[1:], errors[1:] * np.sqrt(fewer)
 
 
 def _fitted_map(name: str, f: np.ndarray, y: np.ndarray, mass: np.ndarray) -> ScanMap:

@@ -17,6 +17,7 @@ from pydantic import FiniteFloat, NonNegativeInt, TypeAdapter
 
 from miscal.base.document import Document, Measure, Part, Text
 from miscal.base.errors import CorruptFile, FileError, MismatchError
+from miscal.base.files import digest
 from miscal.base.frames import read_parquet
 from miscal.base.vocabulary import Kind, vocabulary
 from miscal.calibration.calibrators import LOGIT_CLIP
@@ -24,13 +25,14 @@ from miscal.data.counting import Cut, Question
 from miscal.data.relations import DATE, TEXT, Dialect, Writer, farthest, odds_of, real, sigmoid, steps, writer_of
 from miscal.discovery.answer import group_name
 from miscal.discovery.summary_parts import Answer, CurveNumbers
+from miscal.discovery.tables import Tables, by_column
 from miscal.findings.ledger.ledger import Finding, FindingsMethod
 from miscal.findings.ledger.values import ColumnValue
 from miscal.report.brief import group_columns
-from miscal.report.formatting import bounds, count, metric, p_value, points, rate
-from miscal.report.groups import Group, drawn_curves
+from miscal.report.formatting import count, metric, p_value, rate
+from miscal.report.groups import Group, drawn_curves, group_of
 from miscal.report.panels.groups import column_views, forest_axis
-from miscal.report.sheet import Cell, Column, Fold, Forest, Picture, Sheet, Table
+from miscal.report.sheet import Cell, Column, Fold, Forest, Picture, Sheet, Table, measured
 from miscal.report.source import printable
 from miscal.report.texts import begin
 from miscal.runs.scan import correct_row
@@ -40,6 +42,7 @@ from miscal.runs.scan.plan import Counted
 CELLS, SUMMARY, CORRECTION, SQL, PYTHON, PAGE = (
     "cells.parquet", "summary.json", "correction.json", "correction.sql", "correction.py", "report.html",
 )  # fmt: skip
+FILES = (CELLS, SUMMARY, CORRECTION, SQL, PYTHON, PAGE)
 FORMAT = 4
 """Version of the layout of the cells and of the summary; others are refused."""
 
@@ -187,6 +190,19 @@ def _answer(table: pl.DataFrame, question: Question, about: Counted) -> pl.DataF
     return found.with_columns(pl.col(question.keys).cast(pl.Int64))
 
 
+def write_scan(folder: Path, summary: ScanSummary, cells: Cells, dialect: Dialect) -> ScanSummary:
+    """Write cells, summary, correction and page; return the summary with the digest of the cells."""
+    (folder / CELLS).write_bytes(cells.to_bytes())
+    summary = summary.model_copy(update={"digest": digest(folder / CELLS)})
+    found, probability = summary.correction, summary.probability
+    content = found.model_dump(mode="json") | {"probability": probability}
+    texts = {SUMMARY: summary.to_json(), CORRECTION: json.dumps(content, indent=1) + "\n"}
+    texts |= {SQL: f"{as_sql(found, probability, dialect)}\n", PYTHON: as_python(found, probability)}
+    for name, text in (texts | {PAGE: sheet_of(summary).page()}).items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return summary
+
+
 _TRUTHS = {"True": ("True", "true", "1"), "False": ("False", "false", "0")}
 """How engines write them as texts."""
 
@@ -301,36 +317,18 @@ def sheet_of(summary: ScanSummary) -> Sheet:
     found = printable(summary)
     terms, method, fitted = vocabulary(found.kind), found.findings_method, found.correction
     whole = Group(0, "all rows", found.n, found.confidence, found.accuracy, None, Measure(value=None), "all")
-    groups = [
-        Group(
-            number=place,
-            name=group_name(one),
-            n=one.n,
-            predicted=one.confidence,
-            happened=one.happened,
-            corrected=one.corrected,
-            hidden=one.hidden,
-            colour="",
-            equal=one.expected,
-        )
-        for place, one in enumerate(found.findings, start=1)
-    ]
+    groups = [group_of(one, place, group_name(one)) for place, one in enumerate(found.findings, start=1)]
     given = {one.number: finding for one, finding in zip(groups, found.findings, strict=True)}
     name, *numbers = group_columns(terms)
+    beside = lambda one: measured(given[one.number].conditional).whole if one.number else ""  # noqa: E731
     columns = [
         replace(name, of=lambda one: Cell(one.name, "; ".join(given[one.number].aliases[:3] if one.number else ()))),
         *numbers,
-        Column(
-            "beside rows in the same groups above",
-            lambda one: _sized(given[one.number].conditional) if one.number else Cell(),
-            page=True,
-        ),
+        Column("beside rows in the same groups above", beside, page=True),
         Column("adjusted p", lambda one: p_value(given[one.number].p_adjusted) if one.number else "", page=True),
     ]
     listed = Table(columns, [whole, *groups])
-    tables: dict[str, list[ColumnValue]] = {}
-    for one in found.values:
-        tables.setdefault(one.column, []).append(one)
+    tables = by_column(found.values)
     tested = f"{count(method.candidates)} groups were tested on {count(found.n)} rows."
     independent = "" if found.group else ", if rows are independent"
     empty = f"Where nothing is hidden, it stays empty in at least {rate(1 - method.level)} of data sets{independent}."
@@ -388,14 +386,7 @@ def sheet_of(summary: ScanSummary) -> Sheet:
     )
 
 
-def _sized(measure: Measure) -> Cell:
-    if measure.value is None:
-        return Cell()
-    ends = bounds(measure.interval)
-    return Cell(f"{points(measure.value)}{f' ({ends})' if ends else ''}")
-
-
-def _values(found: ScanSummary, tables: dict[str, list[ColumnValue]]) -> Markup:
+def _values(found: ScanSummary, tables: Tables) -> Markup:
     """Draw the values of the columns, as the page of a run has them."""
     # a terminal needs no templates
     from miscal.report.frame import environment
