@@ -1,3 +1,5 @@
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,7 +18,6 @@ from miscal.evidence.conditional import (
 )
 from miscal.evidence.limits.agreement import agreement_limit, count_p_value
 from miscal.evidence.limits.covariance import by_size, counted
-from miscal.evidence.settings import EvidenceSettings
 
 probabilities = st.lists(st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(0, 1)), min_size=1, max_size=30).map(
     np.array
@@ -32,12 +33,17 @@ def world(n, seed, hidden=0.0, fit=8):
     return (f[:n], y[:n], sign[:n]), (f[n:], y[n:])
 
 
-def certify(test, fit, field, *, n_draws=299, random_state=0):
-    return certificate(
-        LabelledRows.of(test[1], test[0], outcome_given_confidence(fit[1], fit[0], test[0]), delta=field, hidden=field),
-        settings=EvidenceSettings(n_draws=n_draws),
-        random_state=random_state,
-    )
+def drawing(times):
+    """Draw so many times as long as a test runs."""
+    return patch("miscal.evidence.settings.N_DRAWS", times)
+
+
+def certify(test, fit, field, *, n_draws=299, random_state=0, visible=0.0):
+    (f, y), expected = test[:2], outcome_given_confidence(fit[1], fit[0], test[0])
+    with drawing(n_draws):
+        return certificate(
+            LabelledRows.of(y, f, expected, delta=visible + field, hidden=field), random_state=random_state
+        )
 
 
 def direct_tail(p, count):
@@ -103,8 +109,8 @@ def test_a_limit_agrees_with_the_normal_one_where_both_hold(limit_of):
     simulated = limit_of(y, weight, centre)
     value, error = np.mean(weight * (y - centre)), np.sqrt(0.24 / n)
     assert simulated == pytest.approx(value - 1.645 * error, abs=0.2 * error)
-    few_draws = EvidenceSettings(n_draws=9)
-    many = limit_of(np.tile(y, 2), np.tile(weight, 2), np.tile(centre, 2), settings=few_draws)
+    with drawing(9):
+        many = limit_of(np.tile(y, 2), np.tile(weight, 2), np.tile(centre, 2))
     assert many == pytest.approx(value - 1.645 * error / np.sqrt(2), abs=1e-5)
 
 
@@ -155,12 +161,11 @@ def test_regression_on_confidence_finds_any_shape(rate):
     assert np.sqrt(np.mean((outcome_given_confidence(y, f, at) - rate(at)) ** 2)) < 0.045
 
 
+@drawing(9_999)
 def test_permutation_test_is_exact_with_few_confidences():
     # y = s in one stratum of 3 + 3 rows: 1 of the 20 arrangements.
     s = np.array([1.0, 1, 1, 0, 0, 0])
-    p = permutation_p_value(
-        s, s, np.zeros(6, dtype=int), rng=np.random.default_rng(0), settings=EvidenceSettings(n_draws=9_999)
-    )
+    p = permutation_p_value(s, s, np.zeros(6, dtype=int), rng=np.random.default_rng(0))
     assert p == pytest.approx(0.05, abs=0.01)
 
 
@@ -302,17 +307,7 @@ def test_limits_cover_what_is_hidden(n):
     for seed in range(repeats):
         test, fit = world(n, [seed, n], hidden)
         visible = test[0] ** 2 - test[0]
-        proof = certificate(
-            LabelledRows.of(
-                test[1],
-                test[0],
-                outcome_given_confidence(fit[1], fit[0], test[0]),
-                delta=visible + hidden * test[2],
-                hidden=hidden * test[2],
-            ),
-            settings=EvidenceSettings(n_draws=299),
-            random_state=seed,
-        )
+        proof = certify(test, fit, hidden * test[2], visible=visible, random_state=seed)
         covered[0] += proof.hidden.low <= hidden
         covered[1] += proof.total.low <= total
     assert min(covered) / repeats >= 0.95 - 2.5 * np.sqrt(0.05 * 0.95 / repeats)
@@ -381,11 +376,8 @@ def test_limits_cover_where_the_rows_drifted_from_those_that_were_learned_from(d
         rng = np.random.default_rng([seed, n])
         f, sign = rng.uniform(0.8, 0.95, n), rng.choice([-1.0, 1.0], n)
         y = (rng.random(n) < f - drift + 0.05 * sign).astype(float)
-        proof = certificate(
-            LabelledRows.of(y, f, f, delta=0.05 * sign, hidden=0.05 * sign),
-            settings=EvidenceSettings(n_draws=299),
-            random_state=seed,
-        )
+        with drawing(299):
+            proof = certificate(LabelledRows.of(y, f, f, delta=0.05 * sign, hidden=0.05 * sign), random_state=seed)
         above += proof.hidden.low > 0.05
     assert binomtest(above, repeats, 0.05, alternative="greater").pvalue > 0.01
 
@@ -415,12 +407,9 @@ def test_a_wave_in_the_confidence_is_not_taken_for_something_hidden():
         expected = outcome_given_confidence(y[:270], f[:270], f[270:])
         field = 0.3 * wave[270:] + 0.05 * rng.normal(size=240)
         block = np.repeat(np.arange(8), 30)
-        found = certificate(
-            LabelledRows.of(y[270:], f[270:], expected, delta=field, hidden=field, block=block),
-            settings=EvidenceSettings(n_draws=99),
-            random_state=seed,
-        )
-        rejected += found.hidden.p_value < 0.05
+        rows = LabelledRows.of(y[270:], f[270:], expected, delta=field, hidden=field, block=block)
+        with drawing(99):
+            rejected += certificate(rows, random_state=seed).hidden.p_value < 0.05
     assert binomtest(rejected, draws, 0.05, alternative="greater").pvalue > 0.01
 
 

@@ -1,6 +1,6 @@
 """The kernel score: what it computes, what it does not depend on, and how often it is wrong."""
 
-from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -8,7 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest, kstest
 
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import SurveyDesign
+from miscal.evidence import settings as constants
 from miscal.evidence.blocks import needed, together
 from miscal.evidence.conditional import given_count, strata
 from miscal.evidence.kernel_score import (
@@ -19,10 +21,19 @@ from miscal.evidence.kernel_score import (
     smoothed_residuals,
     smoothers_of,
 )
-from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
 
-FEW = EvidenceSettings(n_draws=99, least_score_draws=99)
+
+def set_to(**changes):
+    """Change constants as long as a test runs."""
+    return patch.multiple("miscal.evidence.settings", **changes)
+
+
+FEW = set_to(N_DRAWS=99, LEAST_SCORE_DRAWS=99)
 seeds = st.integers(0, 10_000)
+
+
+def score(X, rows, seed=0):
+    return smoothed_residuals(X, rows, seed).p_value
 
 
 def world(n, seed, hidden=0.0, columns=4):
@@ -38,10 +49,9 @@ def world(n, seed, hidden=0.0, columns=4):
 def test_the_order_of_the_rows_is_irrelevant(seed):
     X, y, f = world(120, seed, 0.2)
     turned = np.random.default_rng(seed).permutation(120)
-    whole = smoothed_residuals(X, y, f, f, settings=FEW, random_state=seed).p_value
-    assert (
-        smoothed_residuals(X[turned], y[turned], f[turned], f[turned], settings=FEW, random_state=seed).p_value == whole
-    )
+    rows = LabelledRows(y, f, f)
+    with FEW:
+        assert score(X[turned], rows.take(turned), seed) == score(X, rows, seed)
 
 
 @given(seeds, st.lists(st.sampled_from([-1024.0, -0.5, 2.0, 4096.0]), min_size=4, max_size=4))
@@ -49,16 +59,16 @@ def test_the_order_of_the_rows_is_irrelevant(seed):
 def test_units_and_origins_of_the_columns_are_irrelevant(seed, scales):
     X, y, f = world(150, seed, 0.15)
     # the order of rows is by their values, and decides the landmarks: one sign for all keeps it for these draws
-    plain = smoothed_residuals(X, y, f, f, settings=FEW, random_state=seed).p_value
-    moved = smoothed_residuals(X * np.abs(scales) + 8.0, y, f, f, settings=FEW, random_state=seed).p_value
+    with FEW:
+        plain, moved = (score(some, LabelledRows(y, f, f), seed) for some in (X, X * np.abs(scales) + 8.0))
     assert moved == pytest.approx(plain, abs=0.05)
 
 
 def test_planted_structure_is_seen_and_its_absence_too():
-    X, y, f = world(800, 1, 0.2)
-    assert smoothed_residuals(X, y, f, f).p_value < 0.01
-    X, y, f = world(800, 1)
-    assert smoothed_residuals(X, y, f, f).p_value > 0.05
+    for hidden in (0.2, 0.0):
+        X, y, f = world(800, 1, hidden)
+        p_value = score(X, LabelledRows(y, f, f))
+        assert (p_value < 0.01) if hidden else (p_value > 0.05)
 
 
 @given(seeds)
@@ -69,7 +79,7 @@ def test_the_statistics_are_those_of_two_nested_loops(seed):
     X, y, f = X[order], y[order], f[order]
     stratum = strata(f, 8)
     e = given_count(y, f, stratum)
-    columns, weights, _ = smoothers_of(X, f, EVIDENCE_DEFAULTS, np.random.default_rng(seed))
+    columns, weights, _ = smoothers_of(X, f, np.random.default_rng(seed))
     factors = _factors(columns, f, stratum, np.ones(len(f)))
     fast = (e @ factors.astype(float)) ** 2 @ weights
     for k, value in enumerate(fast):
@@ -101,7 +111,8 @@ def test_factors_have_no_mean_and_no_slope_in_the_confidence_within_a_stratum(se
 def test_a_shuffle_keeps_the_values_of_every_stratum(seed, draws):
     rng = np.random.default_rng(seed)
     stratum, e = rng.integers(0, 5, 40), rng.normal(size=40)
-    dealt = np.concatenate(list(shuffles(e, stratum, draws, rng, replace(FEW, shuffled_in_memory=200))))
+    with set_to(SHUFFLED_IN_MEMORY=200):
+        dealt = np.concatenate(list(shuffles(e, stratum, draws, rng)))
     assert dealt.shape == (draws, 40)
     for k in np.unique(stratum):
         own = np.sort(e[stratum == k]).astype(np.float32)
@@ -110,36 +121,37 @@ def test_a_shuffle_keeps_the_values_of_every_stratum(seed, draws):
 
 def test_nothing_to_compare_is_no_p_value():
     X, y, f = world(60, 0)
-    assert smoothed_residuals(np.ones_like(X), y, f, f, settings=FEW) is None
-    assert smoothed_residuals(X, np.ones(60), f, f, settings=FEW) is None
+    assert smoothed_residuals(np.ones_like(X), LabelledRows(y, f, f)) is None
+    assert smoothed_residuals(X, LabelledRows(np.ones(60), f, f)) is None
 
 
+@set_to(N_DRAWS=499)
 def test_rows_that_hang_together_count_as_fewer():
     # every row twice: without its groups the same sums look twice as sure
     X, y, f = world(200, 7, 0.12)
     X, y, f = (np.repeat(values, 2, axis=0) for values in (X, y, f))
     pairs = SurveyDesign.given(np.arange(400) // 2, y, f)
-    free, grouped = (
-        smoothed_residuals(X, y, f, f, design=design, settings=EvidenceSettings(n_draws=499)).p_value
-        for design in (None, pairs)
-    )
+    free, grouped = (score(X, LabelledRows(y, f, f, design=design)) for design in (None, pairs))
     assert free < grouped
 
 
+@FEW
 def test_rows_without_weight_say_nothing():
     X, y, f = world(600, 2, 0.25)
     inside = np.arange(600) < 300
     y = np.where(inside, y, np.random.default_rng(0).random(600) < f).astype(float)
     halves = [SurveyDesign(None, 0.0, np.where(part, 1.0, 1e-9)) for part in (inside, ~inside)]
-    planted, none = (smoothed_residuals(X, y, f, f, design=design, settings=FEW).p_value for design in halves)
+    planted, none = (score(X, LabelledRows(y, f, f, design=design)) for design in halves)
     assert planted == 0.01
     assert none > 0.05
 
 
+@FEW
 def test_very_many_rows_are_sampled():
     X, y, f = world(3_000, 4, 0.2)
-    assert smoothed_residuals(X, y, f, f, settings=replace(FEW, most_score_rows=500)).p_value < 0.05
-    assert smoothed_residuals(X, y, f, f, settings=replace(FEW, most_score_values=2_000)).p_value < 0.05
+    for most in ({"MOST_SCORE_ROWS": 500}, {"MOST_SCORE_VALUES": 2_000}):
+        with set_to(**most):
+            assert score(X, LabelledRows(y, f, f)) < 0.05
 
 
 def test_columns_vary_under_shuffles_as_slow_loops_say():
@@ -159,17 +171,20 @@ def test_columns_vary_under_shuffles_as_slow_loops_say():
 
 
 def test_one_column_of_hundreds_is_seen_and_none_is_not():
-    X, y, f = world(1_000, 3, 0.1, columns=400)
-    found = smoothed_residuals(X, y, f, f)
-    assert found.p_value < 0.01
-    assert found.statistics.shape[1] == 8 + EVIDENCE_DEFAULTS.column_weight
-    X, y, f = world(1_000, 3, columns=400)
-    assert smoothed_residuals(X, y, f, f).p_value > 0.05
+    for hidden in (0.1, 0.0):
+        X, y, f = world(1_000, 3, hidden, columns=400)
+        found = smoothed_residuals(X, LabelledRows(y, f, f))
+        assert (found.p_value < 0.01) if hidden else (found.p_value > 0.05)
+        assert found.statistics.shape[1] == 8 + constants.COLUMN_WEIGHT
 
 
 def test_columns_count_by_themselves_where_they_are_many_and_fit_in_memory():
     X = np.random.default_rng(0).normal(size=(20, 10))
-    both, slopes, none = (columns_alone(X, replace(FEW, most_column_values=most)) for most in (400, 200, 199))
+    found = []
+    for most in (400, 200, 199):
+        with set_to(MOST_COLUMN_VALUES=most):
+            found.append(columns_alone(X))
+    both, slopes, none = found
     assert both.shape[1] == 20
     np.testing.assert_array_equal(slopes, both[:, :10])
     assert none.shape == (20, 0)
@@ -179,6 +194,7 @@ def test_columns_count_by_themselves_where_they_are_many_and_fit_in_memory():
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(("grouped", "columns"), [(False, 4), (True, 4), (False, 40), (True, 40)])
+@FEW
 def test_p_values_of_a_true_hypothesis_are_not_smaller_than_uniform(grouped, columns):
     found = []
     for seed in range(600):
@@ -186,7 +202,7 @@ def test_p_values_of_a_true_hypothesis_are_not_smaller_than_uniform(grouped, col
         if grouped:
             X, y, f = (np.repeat(values[:100], 2, axis=0) for values in (X, y, f))
         design = SurveyDesign.given(np.arange(200) // 2, y, f) if grouped else None
-        found.append(smoothed_residuals(X, y, f, f, design=design, settings=FEW, random_state=seed).p_value)
+        found.append(score(X, LabelledRows(y, f, f, design=design), seed))
     assert kstest(found, "uniform", alternative="greater").pvalue > 0.01
     for level in (0.01, 0.05):
         assert binomtest(int(np.sum(np.array(found) <= level)), 600, level, alternative="greater").pvalue > 0.01

@@ -19,7 +19,7 @@ from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.fitted_rows import ALL, TIME, FittedRows
 from miscal.discovery.several_classes import ClassRun
-from miscal.evidence.settings import EVIDENCE_DEFAULTS
+from miscal.evidence.settings import LEAST_UNITS
 from miscal.findings.conditions.condition import readable, with_features
 from miscal.findings.ledger.clusters import clusters_of
 from miscal.findings.ledger.groups import named_groups, with_clusters
@@ -55,7 +55,7 @@ def write_ledger(
         witnesses = rows.labelled(witness, expected=expected_outcome(every, seed))
         corrected = rows.labelled(witness, confidence=f, expected=expected_outcome(every, seed, f))
     error = 1.0 if several is None else several.error_left
-    error = error if witnesses.n_units >= EVIDENCE_DEFAULTS.least_units else 0.0
+    error = error if witnesses.n_units >= LEAST_UNITS else 0.0
     found = find(witnesses, groups, corrected=corrected, seed=seed, error=error)
     many = 0 if several is None else len(several.ledgers)
     share = (

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
 
-from miscal.evidence.settings import EVIDENCE_DEFAULTS
+from miscal.evidence import settings
 
 Floats = NDArray[np.float64]
 
@@ -129,7 +129,7 @@ def running_interval(sums: Floats, first: Floats, error: Floats | float, factor:
     with np.errstate(divide="ignore", invalid="ignore"):
         effective, events = weight**2 / weights, reach**2 / information
         ratio = np.maximum((now * rows / (tuned * first[..., 0])) ** 2, 1.0)
-        enough = (effective >= EVIDENCE_DEFAULTS.least_units) & (events >= LEAST_EVENTS)
+        enough = (effective >= settings.LEAST_UNITS) & (events >= LEAST_EVENTS)
         tail = norm.sf(looking_multiplier(error, np.where(np.isfinite(ratio), ratio, 1.0)))
         radius = t.isf(tail, np.where(enough, effective - 1, 1.0)) * now * factor
     return total / np.maximum(rows, 1), np.where(still, 0.0, np.where(enough, radius, np.inf))
