@@ -7,16 +7,14 @@ that it was counted in, by stratum and value. What two columns have in common is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.survey_design import SurveyDesign, equal_parts
 from miscal.findings.ledger.exact import Strata, cut_into_strata
 from miscal.findings.ledger.groups import Groups
-from miscal.findings.ledger.membership import SideBySide
 from miscal.findings.ledger.settings import LedgerSettings
 
 
@@ -63,51 +61,6 @@ def split_of(groups: Groups, group: int) -> Split:
     return Split(inside, inside.astype(np.float64))
 
 
-@dataclass(frozen=True)
-class UnitDesign(SurveyDesign):
-    """Rows in groups that were summed by unit and cell where they lie.
-
-    `cell`, int (n,): of each row. `unit, cells`, int (k,): of each sum. `mass, residual, spread, variance`, float64
-    (k,): sums of the weight, and of the residual, its standard deviation and its variance times the weight (squared).
-    `columns`: the groups among these sums.
-    """
-
-    cell: np.ndarray = field(default_factory=lambda: np.zeros(0, int))
-    unit: np.ndarray = field(default_factory=lambda: np.zeros(0, int))
-    cells: np.ndarray = field(default_factory=lambda: np.zeros(0, int))
-    mass: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    residual: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    spread: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    variance: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    columns: SideBySide = field(default_factory=lambda: SideBySide(0))
-
-    def take(self, rows: np.ndarray) -> UnitDesign:
-        """Return the design of some rows: of whole cells."""
-        return replace(self, cell=self.cell[rows], weight=self.weight[rows])
-
-    def design_effect(self, weight: np.ndarray, residual: np.ndarray, variance: np.ndarray, **_: float) -> float:
-        """Return that of the mean of the cells that the rows are of."""
-        inside = np.isin(self.cells, np.unique(self.cell))
-        unit, (mass, seen, spread, own) = (
-            self.unit[inside],
-            (some[inside] for some in (self.mass, self.residual, self.spread, self.variance)),
-        )
-        total = mass.sum()
-        if total <= 0 or own.sum() <= 0:
-            return 1.0
-        left = (seen - seen.sum() / total * mass) / total
-        parts = np.bincount(unit, own / total**2)
-        together, seen = (float(np.sum(np.bincount(unit, some) ** 2)) for some in (spread / total, left))
-        base = float(own.sum() / total**2)
-        return float(self._effect(base, together, seen, base, float(equal_parts(parts))))
-
-    def effects(self, known: np.ndarray, n: int) -> np.ndarray:
-        """Return those of the groups, of which `known` is the variance if rows were independent; of n rows in all."""
-        scale = n / self.mass.sum()
-        sums = self.variance * scale**2, self.spread * scale, self.residual * scale
-        return self.effects_of(self.columns, self.unit, known, *sums)
-
-
 def value_cells(groups: Groups) -> list[int]:
     """List the groups that are a value or a bin of a column."""
     cells = [cell for part in groups.columns for cell in part.cells]
@@ -135,13 +88,10 @@ class Block:
 
     def effects(self) -> np.ndarray:
         """Design effect of each candidate."""
-        rows = self.rows
+        rows, tested = self.rows, self.groups.tested
         if rows.design is None:
-            return np.ones(len(self.groups))
-        if isinstance(rows.design, UnitDesign):
-            known = self.groups.tested.squared_sums(rows.squared_mass * rows.variance)
-            return rows.design.effects(known, rows.n)
-        return rows.design.design_effects(self.groups.tested, rows.mass * rows.residual, rows.mass**2 * rows.variance)
+            return np.ones(len(tested))
+        return rows.design.design_effects(tested, rows.mass * rows.residual, rows.squared_mass * rows.variance)
 
 
 class Candidates:
@@ -189,8 +139,7 @@ class Candidates:
     def _overlaps(self, candidate: int) -> np.ndarray:
         """Jaccard index of the rows of a candidate and those of every other, (m,)."""
         beside = self._beside(candidate)
-        shared = [block.groups.member.sums(block.rows.counts * split.inside) for block, split in beside]
-        shared = np.concatenate(shared)
+        shared = np.concatenate([one.groups.member.sums(one.rows.counts * split.inside) for one, split in beside])
         return shared / (self.counts + self.counts[candidate] - shared)
 
     def _covariances(self, candidate: int) -> np.ndarray:

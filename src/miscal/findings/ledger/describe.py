@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from miscal.findings.conditions.condition import Condition
 from miscal.findings.conditions.other_kinds import Alike, AnyOf, Both, Mixed, Mostly, TermShare
 from miscal.findings.ledger.groups import CLUSTER, INTERVAL, TERM, TREND, VALUE, ColumnGroups, Groups
-from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
+from miscal.findings.ledger.membership import SideBySide
+from miscal.findings.ledger.settings import LEDGER_DEFAULTS
 
 _BEAM = 30
 """Beginnings of a longer description that are gone on with."""
 
 
-def describe(inside: np.ndarray, groups: Groups, settings: LedgerSettings = LEDGER_DEFAULTS) -> Alike | Mixed:
+def describe(inside: np.ndarray, groups: Groups) -> Alike | Mixed:
     """Describe rows by named groups: one, or two or three joined or crossed; or say how mixed they are.
 
     Examples
@@ -30,14 +31,11 @@ def describe(inside: np.ndarray, groups: Groups, settings: LedgerSettings = LEDG
     >>> describe((np.arange(120) < 12) | (np.arange(120) == 50), groups).words
     'mixed: 92 % of the rows have kind = art'
     """
-    fitting = _fitting(inside, groups, settings)
-    if fitting is not None:
-        return fitting
-    found = _composition(inside, groups.columns, settings)
-    return Mixed(terms=_terms(inside, groups, settings)) if found is None else found
+    found = _fitting(inside, groups) or _composition(inside, groups.columns)
+    return Mixed(terms=_terms(inside, groups)) if found is None else found
 
 
-def made_of(inside: np.ndarray, groups: Groups, settings: LedgerSettings = LEDGER_DEFAULTS) -> Mostly | None:
+def made_of(inside: np.ndarray, groups: Groups) -> Mostly | None:
     """Say which one or two values most of the rows have, where they have them much more often than other rows.
 
     Returns None where no column tells.
@@ -56,58 +54,52 @@ def made_of(inside: np.ndarray, groups: Groups, settings: LedgerSettings = LEDGE
         for count in (1, 2):
             top = order[:count]
             share, elsewhere = float(shares[top].sum()), float(others[top].sum())
-            telling = share >= settings.made_of_share and share >= settings.telling_lift * elsewhere
+            telling = share >= LEDGER_DEFAULTS.made_of_share and share >= LEDGER_DEFAULTS.telling_lift * elsewhere
             # a second value has to earn its words
-            if telling and share > best + (0 if count == 1 else 2 * settings.gain_of_part):
+            if telling and share > best + (0 if count == 1 else 2 * LEDGER_DEFAULTS.gain_of_part):
                 best = share
                 composition = Mostly(_joined([part.cells[cell] for cell in top], union=True), share)
     return composition
 
 
-def _fitting(inside: np.ndarray, groups: Groups, settings: LedgerSettings) -> Alike | None:
+def _fitting(inside: np.ndarray, groups: Groups) -> Alike | None:
     """Return the best description; None if none overlaps enough."""
     n = len(inside)
-    some = np.linspace(0, n - 1, min(n, settings.described_rows)).round().astype(int)
+    some = np.linspace(0, n - 1, min(n, LEDGER_DEFAULTS.described_rows)).round().astype(int)
     named = np.flatnonzero((groups.kinds != CLUSTER) & (groups.kinds != TREND))
     if len(named) == 0:
         return None
     plain = np.isin(groups.kinds[named], (VALUE, INTERVAL, TERM))
 
     member = groups.member if len(some) == n else groups.member.chosen(some)
-
-    # one matrix of all groups would take more memory than all else
-    def sums(values: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-        return member.sums_of_each(values.astype(np.float64), named[wanted])[named]
-
-    def rows(place: int) -> np.ndarray:
-        return member.dense(int(named[place])) > 0
-
     best = max(
-        (_search(inside[some], sums, rows, plain, union, settings) for union in (True, False)),
+        (_search(inside[some], member, named, plain, union) for union in (True, False)),
         key=lambda found: (found[1], -len(found[0])),
     )
     chosen, union = sorted(best[0]), best[2]
     masks = [groups.rows(int(named[place])) for place in chosen]
     covered = np.logical_or.reduce(masks) if union else np.logical_and.reduce(masks)
     overlap = float((covered & inside).sum() / max(1, (covered | inside).sum()))
-    if overlap < settings.described_overlap:
+    if overlap < LEDGER_DEFAULTS.described_overlap:
         return None
     return Alike(_joined([groups.conditions[int(named[place])] for place in chosen], union=union), overlap)
 
 
 def _search(
-    inside: np.ndarray,
-    sums: Callable[[np.ndarray, np.ndarray], np.ndarray],
-    rows_of: Callable[[int], np.ndarray],
-    plain: np.ndarray,
-    union: bool,
-    settings: LedgerSettings,
+    inside: np.ndarray, member: SideBySide, named: np.ndarray, plain: np.ndarray, union: bool
 ) -> tuple[tuple[int, ...], float, bool]:
     """Best one, two or three groups joined (or crossed), by a search that keeps the best beginnings.
 
-    `sums` adds up columns of values (n, k) over the rows of each group that is wanted; `rows_of` marks
-    the rows of one; `plain`, bool: which groups may be one of several.
+    `named`: places of the groups; `plain`, bool: which of them may be one of several.
     """
+
+    # one matrix of all groups would take more memory than all else
+    def sums(values: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+        return member.sums_of_each(values.astype(np.float64), named[wanted])[named]
+
+    def rows_of(place: int) -> np.ndarray:
+        return member.dense(int(named[place])) > 0
+
     target = int(inside.sum())
     size, shared = sums(np.stack([np.ones(len(inside)), inside], 1), np.full(len(plain), True)).T
     overlap = shared / (size + target - shared)
@@ -132,7 +124,7 @@ def _search(
             longer.setdefault(frozenset((*names, place)), ((*names, place), rows | new if union else rows & new))
         places_of_best = divmod(int(np.argmax(overlaps)), len(beam))
         reached = float(overlaps[places_of_best])
-        if reached < value + settings.gain_of_part:
+        if reached < value + LEDGER_DEFAULTS.gain_of_part:
             break
         best, value = (*beam[places_of_best[1]][0], places_of_best[0]), reached
         beam = list(longer.values())
@@ -151,7 +143,7 @@ def _shares(inside: np.ndarray, part: ColumnGroups) -> tuple[np.ndarray, np.ndar
     return counts[0] / max(1, inside.sum()), counts[1] / max(1, (~inside).sum())
 
 
-def _composition(inside: np.ndarray, parts: Sequence[ColumnGroups], settings: LedgerSettings) -> Mixed | None:
+def _composition(inside: np.ndarray, parts: Sequence[ColumnGroups]) -> Mixed | None:
     """Tell how many values of a column the rows have, and the most common; of the column that tells most of them."""
     best, composition = -np.inf, None
     for part in parts:
@@ -166,11 +158,11 @@ def _composition(inside: np.ndarray, parts: Sequence[ColumnGroups], settings: Le
         if information > best:
             best, top = information, int(np.argmax(shares))
             share = float(shares[top])
-            composition = Mixed(int(seen.sum()), part.cells[top], share, share >= settings.nearly_all)
+            composition = Mixed(int(seen.sum()), part.cells[top], share, share >= LEDGER_DEFAULTS.nearly_all)
     return composition
 
 
-def _terms(inside: np.ndarray, groups: Groups, settings: LedgerSettings) -> tuple[TermShare, ...]:
+def _terms(inside: np.ndarray, groups: Groups) -> tuple[TermShare, ...]:
     """Tell the two terms that tell a mixed group best, if they truly do."""
     terms = np.flatnonzero(groups.kinds == TERM)
     if len(terms) == 0:
@@ -178,7 +170,7 @@ def _terms(inside: np.ndarray, groups: Groups, settings: LedgerSettings) -> tupl
     counts, outside = (groups.member.sums(rows.astype(np.float64))[terms] for rows in (inside, ~inside))
     share = counts / inside.sum()
     others = outside / max(1, (~inside).sum())
-    telling = (share >= settings.telling_share) & (share >= settings.telling_lift * others)
+    telling = (share >= LEDGER_DEFAULTS.telling_share) & (share >= LEDGER_DEFAULTS.telling_lift * others)
     order = [place for place in np.argsort(others - share, kind="stable") if telling[place]][:2]
     return tuple(
         TermShare(groups.conditions[int(terms[place])], float(share[place]), float(others[place])) for place in order
