@@ -22,8 +22,8 @@ from miscal.data.judged import JudgeScale
 from miscal.discovery.findings import named_findings
 from miscal.evidence.certificates import certificate
 from miscal.evidence.judged_rows import JudgedRows, judge_rate, pass_rate
-from miscal.evidence.rankings import rank
 from miscal.evidence.settings import SIGNIFICANCE
+from miscal.evidence.simultaneous import rank
 from miscal.findings.ledger.groups import Groups, named_groups
 from miscal.findings.ledger.ledger import find
 from miscal.runs.monitor.document import LEVEL as WHETHER_RIGHT

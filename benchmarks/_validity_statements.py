@@ -38,10 +38,10 @@ from miscal.calibration.survey_design import SurveyDesign, average, shares
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
 from miscal.estimators.estimate import regimes_of
-from miscal.evidence.anytime import running_interval, unit_sums
 from miscal.evidence.certificates import certificate, drift
 from miscal.evidence.conditional import outcome_given_confidence, rare_values_warning
 from miscal.evidence.kernel_score import smoothed_residuals
+from miscal.evidence.simultaneous import running_interval, unit_sums
 from miscal.findings.decisions import Thresholds, decide
 from miscal.findings.judging import judge
 from miscal.findings.ledger.groups import named_groups

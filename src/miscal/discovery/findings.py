@@ -21,8 +21,8 @@ from miscal.discovery.fitted_rows import ALL, TIME, FittedRows
 from miscal.discovery.several_classes import ClassRun
 from miscal.evidence.settings import LEAST_UNITS
 from miscal.findings.conditions.condition import readable, with_features
-from miscal.findings.ledger.clusters import clusters_of
-from miscal.findings.ledger.groups import named_groups, with_clusters
+from miscal.findings.ledger.clusters import clusters_of, with_clusters
+from miscal.findings.ledger.groups import named_groups
 from miscal.findings.ledger.ledger import ADJUSTMENT, FindingsMethod, Ledger, find
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS
 

@@ -25,7 +25,7 @@ from miscal.evidence.conditional import centred, shuffle_thirds, shuffle_varianc
 from miscal.evidence.settings import SIGNIFICANCE, STRATUM_ROWS
 from miscal.evidence.sums import near_normal
 from miscal.findings.enrichment import encode, enrich, keywords
-from miscal.findings.ledger.exact import exact_p_value
+from miscal.findings.ledger.blocks import exact_p_value
 from miscal.findings.residuals import binomial_residual, holm, proportion_residual
 
 REGIMES = ("over", "good", "under")

@@ -11,12 +11,10 @@ from pydantic import FiniteFloat, NonNegativeInt
 from miscal.base.document import Measure, Part, Text
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import average
-from miscal.findings.conditions.condition import Stored
+from miscal.findings.conditions.condition import InputClusters, Stored
 from miscal.findings.conditions.other_kinds import Mixed
-from miscal.findings.input_clusters import InputClusters
-from miscal.findings.ledger.blocks import Table
-from miscal.findings.ledger.describe import describe, made_of
-from miscal.findings.ledger.exact import cut_into_strata
+from miscal.findings.ledger.blocks import Table, cut_into_strata
+from miscal.findings.ledger.clusters import describe, made_of
 from miscal.findings.ledger.groups import CLUSTER, TERM, VALUE, Groups
 from miscal.findings.ledger.scan import scan
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings

@@ -44,9 +44,18 @@ from scipy.special import ndtr, ndtri
 from miscal.base.document import Measure
 from miscal.calibration.survey_design import average, deflated
 from miscal.findings.conditions.other_kinds import Alike
-from miscal.findings.ledger.blocks import Candidates, Split, Table, value_cells
-from miscal.findings.ledger.describe import describe
-from miscal.findings.ledger.exact import Strata, crossed, cut_into_strata, exact_p_value, strata_within
+from miscal.findings.ledger.blocks import (
+    Candidates,
+    Split,
+    Strata,
+    Table,
+    crossed,
+    cut_into_strata,
+    exact_p_value,
+    strata_within,
+    value_cells,
+)
+from miscal.findings.ledger.clusters import describe
 from miscal.findings.ledger.groups import CLUSTER, INTERVAL, TERM, THRESHOLDS, VALUE, error_shares
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.sizes import (

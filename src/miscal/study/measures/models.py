@@ -31,7 +31,7 @@ from miscal.calibration.metrics.scores import LOG_LOSS_CLIP, log_losses
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.fitted_rows import evaluated_rows
-from miscal.evidence.rankings import (
+from miscal.evidence.simultaneous import (
     DRAWS,
     critical_value,
     error_draws,
@@ -280,7 +280,7 @@ def measure_rankings(models: Sequence[ModelRows]) -> TableRows:
     """Fill the table ``rankings``, a row for each measure and each of at least two models.
 
     Intervals, comparisons and ranks of one measure are all right at once in 95 % of studies
-    (:func:`miscal.evidence.rankings.rank`).
+    (:func:`miscal.evidence.simultaneous.rank`).
     """
     paired, rows, values = PairedModels.of(models), [], [ranked(one) for one in models]
     for name in values[0]:

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from miscal.base.folders import built, state_of
 from miscal.findings.conditions.column_kinds import Span, Value
-from miscal.findings.conditions.condition import KINDS, Condition, Frame, Wording, read_condition
+from miscal.findings.conditions.condition import KINDS, Condition, Frame, InputClusters, Wording, read_condition
 from miscal.findings.conditions.other_kinds import Both, Several
-from miscal.findings.input_clusters import InputClusters
 from miscal.findings.ledger.clusters import clusters_of
 from miscal.findings.ledger.groups import named_groups
 from miscal.findings.ledger.settings import LedgerSettings
