@@ -161,8 +161,10 @@ def test_mirrored_confidences_and_outcomes_mirror_the_residuals():
         assert a.p_value == pytest.approx(b.p_value)
 
 
-def test_the_variance_of_the_scan_is_that_of_permutations_within_strata():
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_variance_of_the_scan_is_that_of_permutations_within_strata(weighted):
     y, f, _, weight = rows(n=400)
+    weight = weight if weighted else np.ones(400)
     kinds = np.random.default_rng(5).choice(["a", "b", "c"], 400).astype(object)
     groups = named_groups({"kind": kinds})
     one = _Scan(Table(LabelledRows(y, f, f, design=known(y, f, weight)), groups), 0, LEDGER_DEFAULTS, 1.0)

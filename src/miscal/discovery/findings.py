@@ -21,7 +21,7 @@ from miscal.discovery.fitted_rows import ALL, TIME, FittedRows
 from miscal.discovery.several_classes import ClassRun
 from miscal.evidence.settings import LEAST_UNITS
 from miscal.findings.conditions.condition import readable, with_features
-from miscal.findings.ledger.clusters import clusters_of, with_clusters
+from miscal.findings.ledger.clusters import with_clusters
 from miscal.findings.ledger.groups import named_groups
 from miscal.findings.ledger.ledger import ADJUSTMENT, FindingsMethod, Ledger, find
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS
@@ -46,8 +46,8 @@ def write_ledger(
     witness = rows.evaluated if evidence == rows.evidence else np.ones(len(rows.triples), dtype=bool)
     triples = rows.triples if witness.all() else rows.triples.take(witness)
     columns = with_features(triples.metadata, triples.X, triples.encoder)
-    clusters, space = clusters_of(triples.places, own_units=readable(triples.encoder, triples.X), seed=seed)
-    groups = with_clusters(named_groups(columns, triples.text), clusters)
+    groups, own_units = named_groups(columns, triples.text), readable(triples.encoder, triples.X)
+    groups, space = with_clusters(groups, triples.places, own_units=own_units, seed=seed)
     witnesses, corrected = rows.evaluation_rows, rows.corrected
     if evidence != rows.evidence:
         # where all rows are evaluated to the ledger, none is set apart to learn E[y | f] from

@@ -239,10 +239,7 @@ def detectable_places(
 
 
 def _detectable(
-    place: Literal["halves", "cluster"],
-    signs: Singles,
-    rows: SmoothedResiduals,
-    power: Callable[[Singles], float],
+    place: Literal["halves", "cluster"], signs: Singles, rows: SmoothedResiduals, power: Callable[[Singles], float]
 ) -> DetectablePlace:
     wanted = ndtr(settings.Z_POWER)
     mass = np.broadcast_to(rows.mass, signs.shape)

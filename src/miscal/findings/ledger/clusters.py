@@ -10,7 +10,7 @@ in the same scan as named groups. What is found is described by the named groups
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,58 +20,51 @@ from miscal.findings.ledger.groups import CLUSTER, INTERVAL, TERM, TREND, VALUE,
 from miscal.findings.ledger.membership import CodedColumns, SideBySide
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS
 
-
-@dataclass(frozen=True, eq=False)
-class ClusterRows:
-    """A cluster: its condition, its rows (bool, (n,)), and the positions of up to two rows nearest to its centre."""
-
-    condition: Cluster
-    rows: np.ndarray
-    typical: tuple[int, ...]
+_BEAM = 30
+"""Beginnings of a longer description that are gone on with."""
 
 
-def clusters_of(
-    X: np.ndarray, *, own_units: bool = False, seed: int = 0
-) -> tuple[tuple[ClusterRows, ...], InputClusters | None]:
-    """Cluster inputs at several scales.
+def with_clusters(
+    groups: Groups, X: np.ndarray, *, own_units: bool = False, seed: int = 0
+) -> tuple[Groups, InputClusters | None]:
+    """Add clusters of inputs at several scales to named groups.
 
-    `X`, (n, d): inputs, finite. `own_units`: whether each column is a feature with a unit of its own: columns are then
-    standardised. The coordinates of an embedding are only centred. `seed`: of the first
-    centres. The order of the rows does not matter. Returns no cluster twice, none smaller than
+    `groups`: of the same rows as the inputs. `X`, (n, d): inputs, finite. `own_units`: whether each column is a feature
+    with a unit of its own: columns are then standardised. The coordinates of an embedding are only centred. `seed`: of
+    the first centres. The order of the rows does not matter. Returns no cluster twice, none smaller than
     ``settings.cluster_rows`` rows or ``settings.cluster_share`` of them, none larger than half the rows; none at all
     where the inputs are too few or all equal. Beside them, the space in which they and new rows are placed.
 
     Examples
     --------
-    >>> X = np.r_[np.zeros((100, 2)), np.ones((100, 2))] + np.random.default_rng(0).normal(0, 0.1, (200, 2))
-    >>> any(one.rows[:100].all() and not one.rows[100:].any() for one in clusters_of(X)[0])
-    True
+    >>> from miscal.findings.ledger.groups import named_groups
+    >>> kind = np.repeat(["a", "b"], 30)
+    >>> with_clusters(named_groups({"kind": kind}), np.tile([[0.0], [1.0]], (30, 1)))[0].descriptions
+    ('kind = b', 'a cluster of 30 similar inputs', 'a cluster of 30 similar inputs')
     """
     from sklearn.cluster import KMeans
 
     n = len(X)
     least = max(LEDGER_DEFAULTS.cluster_rows, int(np.ceil(LEDGER_DEFAULTS.cluster_share * n)))
     finest = min(max(LEDGER_DEFAULTS.cluster_scales), n // least)
-    if finest < 2:
-        return (), None
-    space = _space(np.asarray(X), own_units, seed)
+    space = None if finest < 2 else _space(np.asarray(X), own_units, seed)
     if space is None:
-        return (), None
+        return groups, None
     points = space.positions(X)
     # equal results for rows in another order: centres are drawn from rows in an order of their own
     order = np.lexsort(points.T[:2][::-1])
     sample = order[np.linspace(0, n - 1, min(n, LEDGER_DEFAULTS.cluster_sample)).round().astype(int)]
     # k-means cannot have more centres than there are distinct rows
     finest = min(finest, len(np.unique(points[sample], axis=0)))
-    found: dict[bytes, ClusterRows] = {}
+    found: dict[bytes, tuple[Cluster, np.ndarray, tuple[int, ...]]] = {}
     for scale in sorted({min(scale, finest) for scale in LEDGER_DEFAULTS.cluster_scales}):
         means = KMeans(scale, n_init=1, max_iter=50, random_state=seed)
         space.centres[scale] = means.fit(points[sample]).cluster_centers_
         codes = space.nearest(points, scale)
-        groups, sizes = [[code] for code in range(scale)], np.bincount(codes, minlength=scale)
+        unions, sizes = [[code] for code in range(scale)], np.bincount(codes, minlength=scale)
         if scale == finest:
-            groups += _joined(space.centres[scale], sizes)
-        for members in groups:
+            unions += _joined(space.centres[scale], sizes)
+        for members in unions:
             size = int(sizes[members].sum())
             if least <= size <= n // 2:
                 rows = np.isin(np.arange(scale), members)[codes]
@@ -81,8 +74,16 @@ def clusters_of(
                 far = np.einsum("ij,ij->i", apart, apart)
                 nearest = np.flatnonzero(far <= np.partition(far, 1)[1]) if size > 1 else np.array([0])
                 typical = tuple(inside[nearest[np.argsort(far[nearest], kind="stable")[:2]]].tolist())
-                found.setdefault(np.packbits(rows).tobytes(), ClusterRows(condition, rows, typical))
-    return tuple(found.values()), space
+                found.setdefault(np.packbits(rows).tobytes(), (condition, inside.astype(np.int32), typical))
+    return replace(
+        groups,
+        conditions=(*groups.conditions, *(condition for condition, *_ in found.values())),
+        also=(*groups.also, *((),) * len(found)),
+        kinds=np.r_[groups.kinds, np.full(len(found), CLUSTER)],
+        # where nothing has a name, clusters alone know how many rows there are
+        member=SideBySide(n, groups.member.blocks).beside(CodedColumns.of(n, [rows for _, rows, _ in found.values()])),
+        typical={place: typical for place, (*_, typical) in enumerate(found.values(), start=len(groups))},
+    ), space
 
 
 def _space(X: np.ndarray, own_units: bool, seed: int) -> InputClusters | None:
@@ -131,37 +132,6 @@ def _joined(centres: np.ndarray, rows: np.ndarray) -> list[list[int]]:
         held[one] = held[one] + held.pop(two)
         joins.append(held[one])
     return joins
-
-
-def with_clusters(groups: Groups, clusters: Sequence[ClusterRows]) -> Groups:
-    """Add clusters of similar inputs to named groups.
-
-    `clusters`: of inputs of the same rows (:func:`clusters_of`).
-
-    Examples
-    --------
-    >>> from miscal.findings.ledger.groups import named_groups
-    >>> kind = np.repeat(["a", "b"], 30)
-    >>> with_clusters(named_groups({"kind": kind}), clusters_of(np.tile([[0.0], [1.0]], (30, 1)))[0]).descriptions
-    ('kind = b', 'a cluster of 30 similar inputs', 'a cluster of 30 similar inputs')
-    """
-    if not clusters:
-        return groups
-    many = len(clusters)
-    n, rows = len(clusters[0].rows), [np.flatnonzero(one.rows).astype(np.int32) for one in clusters]
-    return replace(
-        groups,
-        conditions=(*groups.conditions, *(one.condition for one in clusters)),
-        also=(*groups.also, *((),) * many),
-        kinds=np.r_[groups.kinds, np.full(many, CLUSTER)],
-        # where nothing has a name, clusters alone know how many rows there are
-        member=SideBySide(n, groups.member.blocks).beside(CodedColumns.of(n, rows)),
-        typical={place: one.typical for place, one in enumerate(clusters, start=len(groups))},
-    )
-
-
-_BEAM = 30
-"""Beginnings of a longer description that are gone on with."""
 
 
 def describe(inside: np.ndarray, groups: Groups) -> Alike | Mixed:

@@ -128,9 +128,7 @@ def column_groups(columns: Mapping[str, np.ndarray]) -> tuple[ColumnGroups, ...]
 
 
 def named_groups(
-    columns: Mapping[str, np.ndarray],
-    text: Sequence[str] | None = None,
-    settings: LedgerSettings = LEDGER_DEFAULTS,
+    columns: Mapping[str, np.ndarray], text: Sequence[str] | None = None, settings: LedgerSettings = LEDGER_DEFAULTS
 ) -> Groups:
     """List the groups that columns and texts name.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -120,40 +118,35 @@ def column_values(
     >>> [(one.value, one.n, one.hidden.value, one.mark) for one in found[1:]]
     [('art', 30, 0.5, 'not distinguishable'), ('sums', 3, 0.5, 'too few rows')]
     """
-    marks = _marks(scanned)
+    marks, level = _marks(scanned), settings.significance
     found: list[ColumnValue] = []
     for part, rows in ((part, rows) for rows, groups in table.parts for part in groups.columns):
-        mark = partial(_mark, part, groups=table.groups, marks=marks, least=settings.min_rows)
-        values = list(_values(part, rows, corrected, mark, settings.significance))
+        order = np.argsort(part.codes, kind="stable")
+        cells, first = np.unique(part.codes[order], return_index=True)
+        counted = np.add.reduceat(rows.counts[order], first).round().astype(int)
+        sizes, total = dict(zip(cells.tolist(), counted.tolist(), strict=True)), rows.mass.sum()
+        values = []
+        for cell, inside in zip(cells.tolist(), np.split(order, first[1:]), strict=True):
+            if cell < 0:  # values of few rows each, which are no cell
+                continue
+            own = rows.take(inside)
+            value = ColumnValue(
+                column=part.column,
+                condition=part.cells[cell],
+                n=own.n,
+                share=float(rows.mass[inside].sum() / total),
+                accuracy=average(own.correct, own.weight),
+                confidence=average(own.confidence, own.weight),
+                residual=residual_size(own, level),
+                hidden=hidden_size(own, level),
+                after=left_by(corrected, inside, level),
+                **_mark(part, cell, sizes, table.groups, marks, settings.min_rows),
+            )
+            values.append(value)
         if any(one.is_text for one in values):
             values.sort(key=lambda one: (1, -one.n) if one.mark == FEW_ROWS else (0, one.hidden.value or 0.0))
         found += values
     return tuple(found)
-
-
-def _values(
-    part: ColumnGroups, rows: LabelledRows, corrected: LabelledRows | None, mark: Callable, level: float
-) -> Iterator[ColumnValue]:
-    order = np.argsort(part.codes, kind="stable")
-    cells, first = np.unique(part.codes[order], return_index=True)
-    counted = np.add.reduceat(rows.counts[order], first).round().astype(int)
-    sizes, total = dict(zip(cells.tolist(), counted.tolist(), strict=True)), rows.mass.sum()
-    for cell, inside in zip(cells.tolist(), np.split(order, first[1:]), strict=True):
-        if cell < 0:  # values of few rows each, which are no cell
-            continue
-        own = rows.take(inside)
-        yield ColumnValue(
-            column=part.column,
-            condition=part.cells[cell],
-            n=own.n,
-            share=float(rows.mass[inside].sum() / total),
-            accuracy=average(own.correct, own.weight),
-            confidence=average(own.confidence, own.weight),
-            residual=residual_size(own, level),
-            hidden=hidden_size(own, level),
-            after=left_by(corrected, inside, level),
-            **mark(cell, sizes),
-        )
 
 
 def _marks(scanned: Scanned) -> dict[int, dict[str, Any]]:
