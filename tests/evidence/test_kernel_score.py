@@ -66,11 +66,14 @@ def test_units_and_origins_of_the_columns_are_irrelevant(seed, scales):
     assert moved == pytest.approx(plain, abs=0.05)
 
 
-def test_planted_structure_is_seen_and_its_absence_too():
-    for hidden in (0.2, 0.0):
-        X, y, f = world(800, 1, hidden)
-        p_value = score(X, LabelledRows(y, f, f))
-        assert (p_value < 0.01) if hidden else (p_value > 0.05)
+@pytest.mark.parametrize(("n", "seed", "size", "columns"), [(800, 1, 0.2, 4), (1_000, 3, 0.1, 400)])
+def test_planted_structure_is_seen_and_its_absence_too(n, seed, size, columns):
+    """Also where one column of hundreds has it."""
+    for hidden in (size, 0.0):
+        X, y, f = world(n, seed, hidden, columns)
+        found = smoothed_residuals(X, LabelledRows(y, f, f))
+        assert (found.p_value < 0.01) if hidden else (found.p_value > 0.05)
+        assert found.statistics.shape[1] == 8 + (constants.COLUMN_WEIGHT if columns >= constants.LEAST_COLUMNS else 0)
 
 
 @given(seeds)
@@ -170,14 +173,6 @@ def test_columns_vary_under_shuffles_as_slow_loops_say():
             z, r = factors[stratum == k, j], e[stratum == k]
             variance += np.sum((z - z.mean()) ** 2) * np.sum((r - r.mean()) ** 2) / (len(r) - 1)
         assert found[j] == pytest.approx(np.sqrt(variance), rel=1e-4)
-
-
-def test_one_column_of_hundreds_is_seen_and_none_is_not():
-    for hidden in (0.1, 0.0):
-        X, y, f = world(1_000, 3, hidden, columns=400)
-        found = smoothed_residuals(X, LabelledRows(y, f, f))
-        assert (found.p_value < 0.01) if hidden else (found.p_value > 0.05)
-        assert found.statistics.shape[1] == 8 + constants.COLUMN_WEIGHT
 
 
 def test_columns_count_by_themselves_where_they_are_many_and_fit_in_memory():

@@ -134,30 +134,16 @@ def test_thresholds_without_a_slice_have_no_gap():
     )  # fmt: skip
 
 
-def test_bootstrap_agrees_with_the_plain_loop():
+@pytest.mark.parametrize("grouped", [False, True])
+def test_bootstrap_agrees_with_the_plain_loop(grouped):
     y, f, delta = planted(400)
-    regime = cut(delta)
-    found = slice_bootstrap(y, f, regime, n_draws=600)
-    rng = np.random.default_rng(5)
-    loop = []
-    for _ in range(150):
-        rows = rng.integers(400, size=400)
-        inside = regime[rows] == found.worst
-        loop.append(smece(y[rows][inside], f[rows][inside]) - smece(y[rows], f[rows]))
-    error = np.std(loop) * np.sqrt(1 / 150 + 1 / 600)
-    assert found.gap.mean == pytest.approx(np.mean(loop), abs=4 * error)
-    assert found.gap.high - found.gap.low == pytest.approx(np.ptp(np.quantile(loop, [0.025, 0.975])), rel=0.3)
-
-
-def test_bootstrap_of_groups_agrees_with_the_plain_loop():
-    y, f, delta = planted(400)
-    rng = np.random.default_rng(4)
-    group = np.repeat(np.arange(400), rng.integers(1, 9, 400))[:400]
-    # the rows of a group agree, and are of one regime but for a few
-    y, delta = y[np.unique(group, return_index=True)[1]][group], delta[np.minimum(5 * group, 399)]
-    regime = cut(delta)
+    rng, group = np.random.default_rng(4), np.arange(400)
+    if grouped:
+        group = np.repeat(group, rng.integers(1, 9, 400))[:400]
+        # the rows of a group agree, and are of one regime but for a few
+        y, delta = y[np.unique(group, return_index=True)[1]][group], delta[np.minimum(5 * group, 399)]
+    regime, loop = cut(delta), []
     found = slice_bootstrap(y, f, regime, groups=group.astype(str), n_draws=600)
-    loop = []
     for _ in range(150):
         rows = np.concatenate([np.flatnonzero(group == k) for k in rng.integers(0, group.max() + 1, group.max() + 1)])
         inside = regime[rows] == found.worst
@@ -166,11 +152,11 @@ def test_bootstrap_of_groups_agrees_with_the_plain_loop():
         error = np.std(values) * np.sqrt(1 / 150 + 1 / 600)
         assert part.mean == pytest.approx(np.mean(values), abs=4 * error)
         assert part.high - part.low == pytest.approx(np.ptp(np.quantile(values, [0.025, 0.975])), rel=0.3)
-    assert slice_bootstrap(y, f, regime, groups=np.arange(400)) == slice_bootstrap(y, f, regime)
     # where coarser periods hang together, too, the draws vary that much more around the same mean
-    one, wider = (slice_bootstrap(y, f, regime, groups=np.arange(400), factor=factor) for factor in (1.0, 1.5))
-    assert wider.gap.mean == pytest.approx(one.gap.mean)
-    assert wider.gap.high - wider.gap.low == pytest.approx(1.5 * (one.gap.high - one.gap.low))
+    wider = slice_bootstrap(y, f, regime, groups=group.astype(str), n_draws=600, factor=1.5)
+    assert wider.gap.mean == pytest.approx(found.gap.mean)
+    assert wider.gap.high - wider.gap.low == pytest.approx(1.5 * (found.gap.high - found.gap.low))
+    assert grouped or slice_bootstrap(y, f, regime, n_draws=600) == found
 
 
 def test_copies_of_rows_do_not_make_replicates_vary_less():

@@ -45,17 +45,11 @@ def unseen(y, f, sign, weight):
 
 
 @pytest.mark.parametrize("blocks", [1, 4])
-def test_equal_weights_change_nothing(blocks):
-    y, f, sign, _ = rows(hidden=0.15)
+def test_equal_weights_change_nothing_and_only_the_ratios_of_others_matter(blocks):
+    y, f, sign, weight = rows(hidden=0.15)
     block = None if blocks == 1 else np.arange(len(y)) % blocks
     assert prove(y, f, sign, None, block=block) == prove(y, f, sign, np.full(len(y), 7.0), block=block)
     assert known(y, f, np.full(len(y), 7.0)) is None
-
-
-@pytest.mark.parametrize("blocks", [1, 4])
-def test_only_the_ratios_of_weights_matter(blocks):
-    y, f, sign, weight = rows(hidden=0.15)
-    block = None if blocks == 1 else np.arange(len(y)) % blocks
     # a power of two, so that no rounding differs
     assert prove(y, f, sign, weight, block=block) == prove(y, f, sign, 1024 * weight, block=block)
 

@@ -23,9 +23,8 @@ Both limits are of the mean over the test rows, weighted where rows count unequa
 independent given inputs and confidences, unless groups are named. That of the total
 (:mod:`miscal.evidence.limits.agreement`) is exact for any n, worst case included, where rows count alike and are
 independent; that of the hidden part (:mod:`miscal.evidence.limits.covariance`) is inverted from a simulated test and
-leans on mu. Above 5,000 rows what is
-near to normal is not simulated (:mod:`miscal.evidence.sums` says what counts as near). The settings name the two
-limits; :mod:`miscal.evidence.limits` says how to add one.
+leans on mu. Above 5,000 rows what is near to normal is not simulated (:mod:`miscal.evidence.sums` says what counts as
+near). :mod:`miscal.evidence.limits` says how to add a limit.
 
 Hidden miscalibration is claimed where the p-value of the certificate is below 0.05, and by nothing else: whether the
 estimator takes what it learned for more than noise decides what is corrected, not what is claimed, and the lower limit

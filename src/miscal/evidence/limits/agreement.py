@@ -298,7 +298,7 @@ def agreement_limit(probability: Floats, count: int, *, effect: float = 1.0) -> 
     """Lower limit of the mean error of stated probabilities, from a count higher than they explain.
 
     If W = sum of B_i, B_i ~ Bernoulli(pi_i) independent, then the mean of |pi_i - probability_i| is at least this,
-    at the confidence level of the settings. Among all pi of a given mean error the one with the smallest probabilities
+    at the usual confidence level. Among all pi of a given mean error the one with the smallest probabilities
     raised to a common height makes a high count most likely (it is majorised by all others: Gleser, Annals of
     Probability 1975, for counts at least 2 above the mean); the limit is the mean error at which even that has
     P(W >= count) = alpha = 1 - confidence level.
