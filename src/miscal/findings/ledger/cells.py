@@ -342,9 +342,12 @@ def in_units(rows: LabelledRows, sums: pl.DataFrame, block: _Block | None, cell:
         codes = sums.select(f"cell{k}" for k in range(len(block.cuts))).to_numpy().astype(np.int64)
         columns, every = block.expanded(codes).tested, block.places(codes)
     names = ("uw", "we", "ws", "wwv") if "uw" in values else ("n", "e", "s", "v")
-    sums = {name: values[of] for name, of in zip(("mass", "residual", "spread", "own_variance"), names, strict=True)}
-    known = {"n": rows.n, "cell": cell, "unit": unit, "cells": every, "columns": columns}
-    return replace(rows, design=UnitDesign(None, correlation, rows.weight, **known, **sums))
+    mass, residual, spread, variance = (values[name] for name in names)
+    design = UnitDesign(
+        None, correlation, rows.weight, n=rows.n, cell=cell, unit=unit, cells=every, columns=columns,
+        mass=mass, residual=residual, spread=spread, own_variance=variance,
+    )  # fmt: skip
+    return replace(rows, design=design)
 
 
 def _groups(
