@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import numpy as np
 
 from _data import RealSet
@@ -12,7 +14,6 @@ from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.registry import FieldEstimate
 from miscal.evidence.certificates import Certificate, certificate
 from miscal.evidence.conditional import outcome_given_confidence
-from miscal.evidence.settings import EvidenceSettings
 from miscal.findings.residuals import EPSILON
 
 
@@ -29,12 +30,9 @@ def hidden_limit(data: RealSet, seed: int, record: dict, isotonic: dict) -> floa
     test = data.split(seed) == "test"
     y, f, corrected = data.correct[test], data.confidence[test], np.array(record["corrected"])
     expected = outcome_given_confidence(data.correct[~test], data.confidence[~test], f)
-    shown = certificate(
-        LabelledRows.of(y, f, expected, delta=corrected - f, hidden=corrected - np.array(isotonic["corrected"])),
-        settings=EvidenceSettings(n_draws=499),
-        random_state=seed,
-    )
-    return shown.hidden.low
+    rows = LabelledRows.of(y, f, expected, delta=corrected - f, hidden=corrected - np.array(isotonic["corrected"]))
+    with patch("miscal.evidence.settings.N_DRAWS", 499):
+        return certificate(rows, random_state=seed).hidden.low
 
 
 def claim_of(

@@ -17,8 +17,7 @@ from miscal.discovery.findings import write_ledger
 from miscal.discovery.fitted_rows import FittedRows
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.registry import FieldEstimate
-from miscal.findings.conditions.condition import Frame, with_features
-from miscal.findings.input_clusters import InputClusters
+from miscal.findings.conditions.condition import Frame, InputClusters, with_features
 from miscal.findings.ledger.ledger import Finding, Ledger
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 from itertools import product
+from unittest.mock import patch
 
 import numpy as np
 import polars as pl
@@ -21,8 +22,8 @@ from miscal.data.judged import JudgeScale
 from miscal.discovery.findings import named_findings
 from miscal.evidence.certificates import certificate
 from miscal.evidence.judged_rows import JudgedRows, judge_rate, pass_rate
-from miscal.evidence.rankings import rank
-from miscal.evidence.settings import SIGNIFICANCE, EvidenceSettings
+from miscal.evidence.settings import SIGNIFICANCE
+from miscal.evidence.simultaneous import rank
 from miscal.findings.ledger.groups import Groups, named_groups
 from miscal.findings.ledger.ledger import find
 from miscal.runs.monitor.document import LEVEL as WHETHER_RIGHT
@@ -30,7 +31,7 @@ from miscal.runs.monitor.new_rows import NewLabelled
 from miscal.runs.monitor.state import LEVEL_SHARE, Question
 
 LEVEL = 0.05
-CERTIFICATE = EvidenceSettings(n_draws=499)
+FEWER_DRAWS = patch("miscal.evidence.settings.N_DRAWS", 499)
 
 # --- rows in groups -----------------------------------------------------------------------------------------------
 
@@ -74,9 +75,8 @@ def candidates(kinds: np.ndarray) -> Groups:
 def judged(rows: dict[str, np.ndarray], group: np.ndarray | None, seed: int) -> dict[str, bool]:
     """Which statements are false."""
     y, f, field, n = rows["y"], rows["f"], np.clip(rows["field"], -1, 1), len(rows["y"])
-    proof = certificate(
-        LabelledRows.of(y, f, f, delta=field, hidden=field, group=group), settings=CERTIFICATE, random_state=seed
-    )
+    with FEWER_DRAWS:
+        proof = certificate(LabelledRows.of(y, f, f, delta=field, hidden=field, group=group), random_state=seed)
     known = SurveyDesign.of(group, y - f, f * (1 - f))
     found = find(
         LabelledRows(y, f, f, hidden=np.zeros(n), row=np.arange(n), design=known), candidates(rows["kinds"]), seed=seed

@@ -147,7 +147,7 @@ def claims(folder: Path | None, name: str, many: int, draw: int) -> Told:
     data = read_set(folder, name)
     here, there = parts(Triples.of(data.X, confidence=data.confidence, correct=data.correct), many, draw)
     expected = expected_outcome(here, draw)
-    score = smoothed_residuals(here.X, here.correct, here.confidence, expected, random_state=draw).p_value
+    score = smoothed_residuals(here.X, LabelledRows(here.correct, here.confidence, expected), draw).p_value
     fold, raw, _ = learned_in_turn(here, draw)
     told = Told(misses={f"claim{FOUND}": proof_of(here, fold, raw, expected, score, draw).p_value < SIGNIFICANCE})
     if told.misses[f"claim{FOUND}"]:
@@ -160,7 +160,7 @@ def confirmed(model: MiscalibrationField, here: Triples, there: Triples, seed: i
     """Whether rows that a field has not seen have a hidden residual on its side, beyond chance."""
     expected = outcome_given_confidence(here.correct, here.confidence, there.confidence)
     field = model.estimate(there.X, there.confidence).ungated
-    score = smoothed_residuals(there.X, there.correct, there.confidence, expected, random_state=seed).p_value
+    score = smoothed_residuals(there.X, LabelledRows(there.correct, there.confidence, expected), seed).p_value
     tested = LabelledRows.of(there.correct, there.confidence, expected, delta=0 * field, hidden=field)
     proof = certificate(tested, p_structure=score, random_state=seed)
     return bool(proof.hidden.value > 0 and proof.p_value < SIGNIFICANCE)

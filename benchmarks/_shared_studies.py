@@ -136,7 +136,7 @@ def _planted(models: list[ModelAnswers], found: tuple, cells: dict, seed: int) -
         "marked": [model for (model, cell), p in cells.items() if p <= SIGNIFICANCE and cell == planted.words],
         "lowest": lowest[0] if lowest else None,
         "by one": [any(_overlap(rows, alone) for rows in ledger.members) for ledger in ledgers],
-        "effect": ModelTests(together.rows, MODELS, own, seed).pooled(groups.tested.dense(place), inside).value,
+        "effect": ModelTests(together.rows, MODELS, seed).pooled(groups.tested.dense(place), inside).value,
         "cut": float(-ndtri(SIGNIFICANCE * share / 2)),
     }  # fmt: skip
 

@@ -22,7 +22,7 @@ from miscal.evidence.blocks import needed
 from miscal.evidence.conditional import given_count, permutation_p_value, strata
 from miscal.evidence.kernel_score import SmoothedResiduals, smoothed_residuals
 from miscal.evidence.power import clusters, detectable_places, halves, planted
-from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
+from miscal.evidence.settings import FIELD_WEIGHT, SIGNIFICANCE
 from miscal.findings.conditions.condition import Condition, Frame
 from miscal.findings.ledger.blocks import Table
 from miscal.findings.ledger.groups import Groups, named_groups
@@ -82,7 +82,7 @@ def sharpness(world: str, _: int, draw: int) -> Told:
     X, f, y, truth = HIDING[world](1 if draw % 2 else -1, rng)
     rows = Triples.of(X, confidence=f, correct=y)
     expected, stratum = expected_outcome(rows, draw), strata(rows.confidence)
-    score = smoothed_residuals(rows.X, rows.correct, f, expected, random_state=draw).p_value
+    score = smoothed_residuals(rows.X, LabelledRows(rows.correct, f, expected), draw).p_value
     e, region = given_count(rows.correct, expected, stratum), np.sign(truth)
     fold, raw, gated = learned_in_turn(rows, draw)
     claim = proof_of(rows, fold, raw, expected, score, draw)
@@ -102,7 +102,7 @@ def sharpness(world: str, _: int, draw: int) -> Told:
 
 # --- the size that a verdict says it would find ---------------------------------------------------------------------
 
-LEVEL, POWER = needed(1 - EVIDENCE_DEFAULTS.field_weight, SIGNIFICANCE), 0.8
+LEVEL, POWER = needed(1 - FIELD_WEIGHT, SIGNIFICANCE), 0.8
 PLACES, STEPS = {"halves": halves, "cluster": clusters}, 6
 """Places that nobody knows; steps of the search for the size before rates are cut at 0 and 1."""
 
@@ -154,14 +154,14 @@ def smoothed_of(X: np.ndarray, f: np.ndarray, y: np.ndarray, seed: int) -> tuple
     """What a run tests by the kernel score, and E[y | f] as a run learns it."""
     rows = Triples.of(X, confidence=f, correct=y)
     expected = expected_outcome(rows, seed)
-    smoothed = smoothed_residuals(rows.X, rows.correct, f, expected, random_state=seed)
+    smoothed = smoothed_residuals(rows.X, LabelledRows(rows.correct, f, expected), seed)
     assert smoothed is not None
     return smoothed, expected
 
 
 def off_by(size: float, place: str, smoothed: SmoothedResiduals, f: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """An error of this size on average in a new place, where the true rate is the confidence; no rate leaves [0, 1]."""
-    signs = PLACES[place](smoothed, EVIDENCE_DEFAULTS, rng)[:1]
+    signs = PLACES[place](smoothed, rng)[:1]
     known, nominal = replace(smoothed, expected=f[smoothed.row]), size
     for _ in range(STEPS):
         off = planted(known, signs, nominal)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -37,11 +38,10 @@ from miscal.calibration.survey_design import SurveyDesign, average, shares
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
 from miscal.estimators.registry import regimes_of
-from miscal.evidence.anytime import running_interval, unit_sums
 from miscal.evidence.certificates import certificate, drift
 from miscal.evidence.conditional import outcome_given_confidence, rare_values_warning
 from miscal.evidence.kernel_score import smoothed_residuals
-from miscal.evidence.settings import EvidenceSettings
+from miscal.evidence.simultaneous import running_interval, unit_sums
 from miscal.findings.decisions import Thresholds, decide
 from miscal.findings.judging import judge
 from miscal.findings.ledger.groups import named_groups
@@ -49,8 +49,8 @@ from miscal.findings.ledger.ledger import find
 from miscal.findings.residuals import EPSILON
 
 ALL, TEST = "all", "test"
-SETTINGS = EvidenceSettings(n_draws=99, halvings=12)
-SETTINGS_OF_TESTS = EvidenceSettings(n_draws=399, least_score_draws=399, halvings=12)
+FEW_DRAWS = patch.multiple("miscal.evidence.settings", N_DRAWS=99, HALVINGS=12)
+DRAWS_OF_TESTS = patch.multiple("miscal.evidence.settings", N_DRAWS=399, LEAST_SCORE_DRAWS=399, HALVINGS=12)
 ERROR_DRAWS = 99
 """Fewer draws than a run takes (1,999 and 1,000): a p-value of 99 is as valid, and reaches 0.01. Intervals of errors
 from 99 draws at a scale miss more often than those of a run, from 300: their quantiles lie about 0.7 points further in
@@ -121,6 +121,7 @@ class Asked:
         return rare_values_warning(self.rows.confidence, self.block) is not None
 
 
+@FEW_DRAWS
 def certificates(asked: Asked) -> Told:
     """Both p-values and both lower limits of the certificate."""
     rows, told = asked.rows, Told()
@@ -137,7 +138,6 @@ def certificates(asked: Asked) -> Told:
             group=rows.group,
             weight=rows.weight,
         ),
-        settings=SETTINGS,
         random_state=asked.seed,
     )
     told.p_value("certificate, total", proof.total.p_value, asked.calibrated)
@@ -160,18 +160,18 @@ def hidden_tests(asked: Asked) -> Told:
     if not asked.nothing_hidden:
         return told
     X = inputs_of(rows, np.random.default_rng((asked.seed, 121)))
-    known = {"settings": SETTINGS_OF_TESTS, "random_state": asked.seed}
     field, tested = (rows.hidden, np.ones(len(X), bool)) if asked.block is None else learned_in_turn(asked, X)
     block = None if asked.block is None else asked.block[tested]
-    structure = smoothed_residuals(
-        X, rows.correct, rows.confidence, asked.expected, design=asked.design, **known
-    ).p_value
+    every = LabelledRows(rows.correct, rows.confidence, asked.expected, design=asked.design)
+    with DRAWS_OF_TESTS:
+        structure = smoothed_residuals(X, every, asked.seed).p_value
     learned = {"delta": 0 * field, "hidden": field, "group": rows.group, "weight": rows.weight}
     learned = {name: None if values is None else values[tested] for name, values in learned.items()}
     judged = LabelledRows.of(
         rows.correct[tested], rows.confidence[tested], asked.expected[tested], block=block, **learned
     )
-    proof = certificate(judged, p_structure=structure, **known)
+    with DRAWS_OF_TESTS:
+        proof = certificate(judged, p_structure=structure, random_state=asked.seed)
     told.p_value("hidden p-value", proof.p_value, hypothesis=True)
     told.p_value("test of the field", proof.p_field, hypothesis=True)
     told.p_value("kernel score", proof.p_structure, hypothesis=True)

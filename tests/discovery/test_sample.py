@@ -140,6 +140,7 @@ from miscal.discovery.estimating import fit_rows
 from miscal.estimators.field import MiscalibrationField
 from miscal.findings.judging import contents_of
 from miscal.findings.ledger import clusters
+from miscal.findings.ledger.groups import named_groups
 
 # as if the inputs, of 400 MB, were many times larger
 reading.LARGE_BYTES = precision.LARGE_BYTES = clusters.MANY_VALUES = 1 << 24
@@ -151,7 +152,7 @@ held = int(next(l for l in open("/proc/self/status") if l.startswith("VmData")).
 resource.setrlimit(resource.RLIMIT_DATA, (held + 300 * 2**20,) * 2)
 triples = read()
 known = fit_rows(triples, MiscalibrationField(n_jobs=1), sample=300)
-clusters.clusters_of(triples.X)
+clusters.with_clusters(named_groups({}), triples.X)
 regime = np.where(triples.confidence > 0.6, "over", "under")
 contents_of(triples, known.estimate.delta, regime, known.evaluated, seed=0)
 print(len(triples), np.isfinite(known.estimate.delta).all())

@@ -11,20 +11,20 @@ from scipy.special import ndtri
 from scipy.stats import binomtest, norm
 
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.evidence.blocks import either, in_turn, rank_among_draws, spend
+from miscal.evidence.blocks import either, rank_among_draws, spend
 from miscal.evidence.certificates import certificate
-from miscal.evidence.settings import EvidenceSettings
 
 sizes = st.lists(st.integers(1, 1_000), min_size=1, max_size=10)
-FEW = EvidenceSettings(n_draws=199)
+pytestmark = pytest.mark.usefixtures("few_draws")
 
 
 @given(st.lists(st.integers(-3, 3), min_size=1, max_size=30))
 def test_every_row_is_in_one_block_and_blocks_come_in_rising_order(numbers):
     block = np.array(numbers)
-    parts = in_turn(block)
-    assert sorted(np.concatenate(parts).tolist()) == list(range(len(block)))
-    assert [block[rows[0]] for rows in parts] == sorted(set(numbers))
+    f = np.linspace(0, 1, len(block))
+    parts = LabelledRows(f, f, f, row=np.arange(len(block)), block=block).in_turn()
+    assert sorted(np.concatenate([rows.row for rows in parts]).tolist()) == list(range(len(block)))
+    assert [block[rows.row[0]] for rows in parts] == sorted(set(numbers))
 
 
 @given(sizes, st.data())
@@ -119,19 +119,14 @@ def sequence(n, seed, hidden=0.0, blocks=4):
 
 
 def certify(y, f, field, block, **options):
-    return certificate(LabelledRows.of(y, f, f, delta=field, hidden=field, block=block), settings=FEW, **options)
+    return certificate(LabelledRows.of(y, f, f, delta=field, hidden=field, block=block), **options)
 
 
-def test_one_block_is_no_block():
+def test_one_block_is_no_block_and_only_the_order_of_the_numbers_counts():
     y, f, field, block = sequence(400, 0, 0.15)
-    whole = certify(y, f, field, None)
-    assert certify(y, f, field, np.full(len(y), 3)) == whole
-    assert certify(y, f, field, block) != whole
-
-
-def test_only_the_order_of_the_numbers_counts():
-    y, f, field, block = sequence(400, 1, 0.15)
-    assert certify(y, f, field, block) == certify(y, f, field, 10 * block - 7)
+    whole, parts = certify(y, f, field, None), certify(y, f, field, block)
+    assert certify(y, f, field, np.full(len(y), 3)) == whole != parts
+    assert certify(y, f, field, 10 * block - 7) == parts
 
 
 def test_blocks_find_what_is_planted_and_its_opposite_is_not_found():

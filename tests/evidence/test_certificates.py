@@ -1,3 +1,5 @@
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,7 +18,6 @@ from miscal.evidence.conditional import (
 )
 from miscal.evidence.limits.agreement import agreement_limit, count_p_value
 from miscal.evidence.limits.covariance import by_size, counted
-from miscal.evidence.settings import EvidenceSettings
 
 probabilities = st.lists(st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(0, 1)), min_size=1, max_size=30).map(
     np.array
@@ -32,12 +33,17 @@ def world(n, seed, hidden=0.0, fit=8):
     return (f[:n], y[:n], sign[:n]), (f[n:], y[n:])
 
 
-def certify(test, fit, field, *, n_draws=299, random_state=0):
-    return certificate(
-        LabelledRows.of(test[1], test[0], outcome_given_confidence(fit[1], fit[0], test[0]), delta=field, hidden=field),
-        settings=EvidenceSettings(n_draws=n_draws),
-        random_state=random_state,
-    )
+def drawing(times):
+    """Draw so many times as long as a test runs."""
+    return patch("miscal.evidence.settings.N_DRAWS", times)
+
+
+def certify(test, fit, field, *, n_draws=299, random_state=0, visible=0.0):
+    (f, y), expected = test[:2], outcome_given_confidence(fit[1], fit[0], test[0])
+    with drawing(n_draws):
+        return certificate(
+            LabelledRows.of(y, f, expected, delta=visible + field, hidden=field), random_state=random_state
+        )
 
 
 def direct_tail(p, count):
@@ -103,8 +109,8 @@ def test_a_limit_agrees_with_the_normal_one_where_both_hold(limit_of):
     simulated = limit_of(y, weight, centre)
     value, error = np.mean(weight * (y - centre)), np.sqrt(0.24 / n)
     assert simulated == pytest.approx(value - 1.645 * error, abs=0.2 * error)
-    few_draws = EvidenceSettings(n_draws=9)
-    many = limit_of(np.tile(y, 2), np.tile(weight, 2), np.tile(centre, 2), settings=few_draws)
+    with drawing(9):
+        many = limit_of(np.tile(y, 2), np.tile(weight, 2), np.tile(centre, 2))
     assert many == pytest.approx(value - 1.645 * error / np.sqrt(2), abs=1e-5)
 
 
@@ -155,12 +161,11 @@ def test_regression_on_confidence_finds_any_shape(rate):
     assert np.sqrt(np.mean((outcome_given_confidence(y, f, at) - rate(at)) ** 2)) < 0.045
 
 
+@drawing(9_999)
 def test_permutation_test_is_exact_with_few_confidences():
     # y = s in one stratum of 3 + 3 rows: 1 of the 20 arrangements.
     s = np.array([1.0, 1, 1, 0, 0, 0])
-    p = permutation_p_value(
-        s, s, np.zeros(6, dtype=int), rng=np.random.default_rng(0), settings=EvidenceSettings(n_draws=9_999)
-    )
+    p = permutation_p_value(s, s, np.zeros(6, dtype=int), rng=np.random.default_rng(0))
     assert p == pytest.approx(0.05, abs=0.01)
 
 
@@ -256,39 +261,41 @@ def null_world(name, n, rng):
     return f, 0.6 + 0.35 * (f > 0.999)
 
 
+def certified(n, repeats, draw, **options):
+    """Certify n rows of each draw by the others; `draw` gives confidences, outcomes, and a field of the n rows."""
+    for seed in range(repeats):
+        f, y, field = draw(np.random.default_rng([seed, n]))
+        yield certify((f[:n], y[:n]), (f[n:], y[n:]), field, random_state=seed, **options)
+
+
+def assert_seldom(wrong, level=0.05, errors=2.5):
+    """A share of draws is at most a level, and so many standard errors."""
+    assert np.mean(wrong) <= level + errors * np.sqrt(level * (1 - level) / len(wrong))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["calibrated", "distorted", "few values", "saturated"])
 @pytest.mark.parametrize("n", [80, 400])
 @pytest.mark.parametrize("follows", [False, True])
 def test_size_where_nothing_is_hidden(name, n, follows):
-    repeats = 200
-    p, low, whole = [], [], []
-    for seed in range(repeats):
-        rng = np.random.default_rng([seed, n])
+    def draw(rng):
         f, rate = null_world(name, 9 * n, rng)
         y = (rng.random(9 * n) < rate).astype(float)
         field = rng.standard_normal(n) / 20
-        if follows:
-            field = np.sin(6 * np.pi * f[:n] + 20 * field) / 20
-        proof = certify((f[:n], y[:n]), (f[n:], y[n:]), field, n_draws=299, random_state=seed)
-        p.append(proof.hidden.p_value)
-        low.append(proof.hidden.low)
-        whole.append(proof.total.p_value)
-    allowed = 0.05 + 2.5 * np.sqrt(0.05 * 0.95 / repeats)
-    assert np.mean(np.array(p) <= 0.05) <= allowed
-    assert np.mean(np.array(low) > 0) <= allowed
+        return f, y, np.sin(6 * np.pi * f[:n] + 20 * field) / 20 if follows else field
+
+    proofs = list(certified(n, 200, draw))
+    assert_seldom([one.hidden.p_value <= 0.05 for one in proofs])
+    assert_seldom([one.hidden.low > 0 for one in proofs])
     if name == "calibrated":
-        assert np.mean(np.array(whole) <= 0.05) <= allowed
+        assert_seldom([one.total.p_value <= 0.05 for one in proofs])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [300, 1_000])
 def test_limits_cover_what_is_hidden_in_few_rows(n):
-    above = []
-    for seed in range(200):
-        rows, truth = rare(n, seed)
-        above.append(certify(*rows, random_state=seed).hidden.low > truth)
-    assert np.mean(above) <= 0.05 + 2.5 * np.sqrt(0.05 * 0.95 / 200)
+    drawn = (rare(n, seed) for seed in range(200))
+    assert_seldom([certify(*rows, random_state=seed).hidden.low > truth for seed, (rows, truth) in enumerate(drawn)])
 
 
 @pytest.mark.slow
@@ -302,17 +309,7 @@ def test_limits_cover_what_is_hidden(n):
     for seed in range(repeats):
         test, fit = world(n, [seed, n], hidden)
         visible = test[0] ** 2 - test[0]
-        proof = certificate(
-            LabelledRows.of(
-                test[1],
-                test[0],
-                outcome_given_confidence(fit[1], fit[0], test[0]),
-                delta=visible + hidden * test[2],
-                hidden=hidden * test[2],
-            ),
-            settings=EvidenceSettings(n_draws=299),
-            random_state=seed,
-        )
+        proof = certify(test, fit, hidden * test[2], visible=visible, random_state=seed)
         covered[0] += proof.hidden.low <= hidden
         covered[1] += proof.total.low <= total
     assert min(covered) / repeats >= 0.95 - 2.5 * np.sqrt(0.05 * 0.95 / repeats)
@@ -322,37 +319,29 @@ def test_limits_cover_what_is_hidden(n):
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("tied", [False, True])
 def test_size_of_many_rows_with_rare_outcomes_and_a_field_on_few_of_them(tied):
-    n, repeats, share = 5_200, 200, 0.05
-    p, low = [], []
-    for seed in range(repeats):
-        rng = np.random.default_rng([seed, n])
+    def draw(rng, n=5_200):
         f = np.full(9 * n, 1e-3) if tied else rng.uniform(5e-4, 15e-4, 9 * n)
-        y = (rng.random(9 * n) < f).astype(float)
-        field = 0.1 * (rng.random(n) < share)
-        proof = certify((f[:n], y[:n]), (f[n:], y[n:]), field, n_draws=999, random_state=seed).hidden
-        p.append(proof.p_value)
-        low.append(proof.low)
+        return f, (rng.random(9 * n) < f).astype(float), 0.1 * (rng.random(n) < 0.05)
+
+    proofs = [one.hidden for one in certified(5_200, 200, draw, n_draws=999)]
     for level in (0.001, 0.01, 0.05, 0.1):
-        allowed = level + 3 * np.sqrt(level * (1 - level) / repeats)
-        assert np.mean(np.array(p) <= level) <= allowed
-    assert np.mean(np.array(low) > 0) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / repeats)
+        assert_seldom([one.p_value <= level for one in proofs], level, errors=3)
+    assert_seldom([one.low > 0 for one in proofs], errors=3)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_limits_cover_what_is_hidden_where_outcomes_are_rare():
-    n, repeats, share, rate, more = 6_000, 150, 0.1, 1e-3, 0.02
+    n, share, rate, more = 6_000, 0.1, 1e-3, 0.02
     truth = 2 * more * share * (1 - share)  # mean |h|: more * (1 - share) on the share, more * share on the others
-    above, found = [], []
-    for seed in range(repeats):
-        rng = np.random.default_rng([seed, n])
+
+    def draw(rng):
         f, inside = np.full(9 * n, rate), rng.random(9 * n) < share
-        y = (rng.random(9 * n) < f + more * inside).astype(float)
-        low = certify((f[:n], y[:n]), (f[n:], y[n:]), more * inside[:n], random_state=seed).hidden.low
-        above.append(low > truth)
-        found.append(low > 0)
-    assert np.mean(above) <= 0.05 + 2.5 * np.sqrt(0.05 * 0.95 / repeats)
-    assert np.mean(found) > 0.9
+        return f, (rng.random(9 * n) < f + more * inside).astype(float), more * inside[:n]
+
+    low = [one.hidden.low for one in certified(n, 150, draw)]
+    assert_seldom([one > truth for one in low])
+    assert np.mean([one > 0 for one in low]) > 0.9
 
 
 @pytest.mark.slow
@@ -361,14 +350,13 @@ def test_limits_cover_what_is_hidden_where_outcomes_are_rare():
 @pytest.mark.parametrize("sure", [lambda rng, n: rng.uniform(0.99, 1, n), lambda rng, n: rng.beta(30, 0.3, n)])
 def test_size_where_nearly_all_outcomes_are_alike(n, sure):
     # a field that follows the confidence: 11 % at n = 100 (beta) where strata of one outcome took part
-    repeats, p = 400, []
-    for seed in range(repeats):
-        rng = np.random.default_rng([seed, n])
+    def draw(rng):
         f = sure(rng, 9 * n)
-        y = (rng.random(9 * n) < f).astype(float)
         field = (f[:n] - f[:n].mean()) / f[:n].std() / 20
-        p.append(certify((f[:n], y[:n]), (f[n:], y[n:]), np.clip(field, -1, 1), random_state=seed).hidden.p_value)
-    assert binomtest(int(np.sum(np.array(p) < 0.05)), repeats, 0.05, alternative="greater").pvalue > 0.01
+        return f, (rng.random(9 * n) < f).astype(float), np.clip(field, -1, 1)
+
+    rejected = sum(one.hidden.p_value < 0.05 for one in certified(n, 400, draw))
+    assert binomtest(rejected, 400, 0.05, alternative="greater").pvalue > 0.01
 
 
 @pytest.mark.slow
@@ -381,11 +369,8 @@ def test_limits_cover_where_the_rows_drifted_from_those_that_were_learned_from(d
         rng = np.random.default_rng([seed, n])
         f, sign = rng.uniform(0.8, 0.95, n), rng.choice([-1.0, 1.0], n)
         y = (rng.random(n) < f - drift + 0.05 * sign).astype(float)
-        proof = certificate(
-            LabelledRows.of(y, f, f, delta=0.05 * sign, hidden=0.05 * sign),
-            settings=EvidenceSettings(n_draws=299),
-            random_state=seed,
-        )
+        with drawing(299):
+            proof = certificate(LabelledRows.of(y, f, f, delta=0.05 * sign, hidden=0.05 * sign), random_state=seed)
         above += proof.hidden.low > 0.05
     assert binomtest(above, repeats, 0.05, alternative="greater").pvalue > 0.01
 
@@ -415,12 +400,9 @@ def test_a_wave_in_the_confidence_is_not_taken_for_something_hidden():
         expected = outcome_given_confidence(y[:270], f[:270], f[270:])
         field = 0.3 * wave[270:] + 0.05 * rng.normal(size=240)
         block = np.repeat(np.arange(8), 30)
-        found = certificate(
-            LabelledRows.of(y[270:], f[270:], expected, delta=field, hidden=field, block=block),
-            settings=EvidenceSettings(n_draws=99),
-            random_state=seed,
-        )
-        rejected += found.hidden.p_value < 0.05
+        rows = LabelledRows.of(y[270:], f[270:], expected, delta=field, hidden=field, block=block)
+        with drawing(99):
+            rejected += certificate(rows, random_state=seed).hidden.p_value < 0.05
     assert binomtest(rejected, draws, 0.05, alternative="greater").pvalue > 0.01
 
 

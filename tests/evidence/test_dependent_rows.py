@@ -10,14 +10,13 @@ from miscal.calibration.survey_design import SurveyDesign
 from miscal.evidence.certificates import certificate
 from miscal.evidence.conditional import beyond_confidence, outcome_given_confidence, strata
 from miscal.evidence.limits.agreement import agreement_limit, count_p_value, dependent_p_value
-from miscal.evidence.settings import EvidenceSettings
 from miscal.evidence.stability import slice_bootstrap
 from miscal.findings.judging import judge
 from miscal.findings.ledger.groups import named_groups
 from miscal.findings.ledger.ledger import find
 from miscal.findings.ledger.sizes import hidden_interval
 
-FEW = EvidenceSettings(n_draws=199)
+pytestmark = pytest.mark.usefixtures("few_draws")
 
 
 def rows(n=400, size=5, correlation=0.5, seed=0, hidden=0.0, one_confidence=True):
@@ -34,9 +33,7 @@ def rows(n=400, size=5, correlation=0.5, seed=0, hidden=0.0, one_confidence=True
 
 def prove(y, f, sign, groups, block=None, seed=0):
     return certificate(
-        LabelledRows.of(y, f, f, delta=0.2 * sign, hidden=0.2 * sign, group=groups, block=block),
-        settings=FEW,
-        random_state=seed,
+        LabelledRows.of(y, f, f, delta=0.2 * sign, hidden=0.2 * sign, group=groups, block=block), random_state=seed
     )
 
 

@@ -1,6 +1,7 @@
-"""The kernel score: what it computes, what it does not depend on, and how often it is wrong."""
+"""The kernel score: what it computes, how often it is wrong, and which errors it would have found."""
 
 from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -8,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest, kstest
 
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import SurveyDesign
+from miscal.evidence import settings as constants
 from miscal.evidence.blocks import needed, together
 from miscal.evidence.conditional import given_count, strata
 from miscal.evidence.kernel_score import (
@@ -19,10 +22,20 @@ from miscal.evidence.kernel_score import (
     smoothed_residuals,
     smoothers_of,
 )
-from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
+from miscal.evidence.power import clusters, detectable_places, halves, planted
 
-FEW = EvidenceSettings(n_draws=99, least_score_draws=99)
+
+def set_to(**changes):
+    """Change constants as long as a test runs."""
+    return patch.multiple("miscal.evidence.settings", **changes)
+
+
+FEW = set_to(N_DRAWS=99, LEAST_SCORE_DRAWS=99)
 seeds = st.integers(0, 10_000)
+
+
+def score(X, rows, seed=0):
+    return smoothed_residuals(X, rows, seed).p_value
 
 
 def world(n, seed, hidden=0.0, columns=4):
@@ -38,10 +51,9 @@ def world(n, seed, hidden=0.0, columns=4):
 def test_the_order_of_the_rows_is_irrelevant(seed):
     X, y, f = world(120, seed, 0.2)
     turned = np.random.default_rng(seed).permutation(120)
-    whole = smoothed_residuals(X, y, f, f, settings=FEW, random_state=seed).p_value
-    assert (
-        smoothed_residuals(X[turned], y[turned], f[turned], f[turned], settings=FEW, random_state=seed).p_value == whole
-    )
+    rows = LabelledRows(y, f, f)
+    with FEW:
+        assert score(X[turned], rows.take(turned), seed) == score(X, rows, seed)
 
 
 @given(seeds, st.lists(st.sampled_from([-1024.0, -0.5, 2.0, 4096.0]), min_size=4, max_size=4))
@@ -49,16 +61,19 @@ def test_the_order_of_the_rows_is_irrelevant(seed):
 def test_units_and_origins_of_the_columns_are_irrelevant(seed, scales):
     X, y, f = world(150, seed, 0.15)
     # the order of rows is by their values, and decides the landmarks: one sign for all keeps it for these draws
-    plain = smoothed_residuals(X, y, f, f, settings=FEW, random_state=seed).p_value
-    moved = smoothed_residuals(X * np.abs(scales) + 8.0, y, f, f, settings=FEW, random_state=seed).p_value
+    with FEW:
+        plain, moved = (score(some, LabelledRows(y, f, f), seed) for some in (X, X * np.abs(scales) + 8.0))
     assert moved == pytest.approx(plain, abs=0.05)
 
 
-def test_planted_structure_is_seen_and_its_absence_too():
-    X, y, f = world(800, 1, 0.2)
-    assert smoothed_residuals(X, y, f, f).p_value < 0.01
-    X, y, f = world(800, 1)
-    assert smoothed_residuals(X, y, f, f).p_value > 0.05
+@pytest.mark.parametrize(("n", "seed", "size", "columns"), [(800, 1, 0.2, 4), (1_000, 3, 0.1, 400)])
+def test_planted_structure_is_seen_and_its_absence_too(n, seed, size, columns):
+    """Also where one column of hundreds has it."""
+    for hidden in (size, 0.0):
+        X, y, f = world(n, seed, hidden, columns)
+        found = smoothed_residuals(X, LabelledRows(y, f, f))
+        assert (found.p_value < 0.01) if hidden else (found.p_value > 0.05)
+        assert found.statistics.shape[1] == 8 + (constants.COLUMN_WEIGHT if columns >= constants.LEAST_COLUMNS else 0)
 
 
 @given(seeds)
@@ -69,7 +84,7 @@ def test_the_statistics_are_those_of_two_nested_loops(seed):
     X, y, f = X[order], y[order], f[order]
     stratum = strata(f, 8)
     e = given_count(y, f, stratum)
-    columns, weights, _ = smoothers_of(X, f, EVIDENCE_DEFAULTS, np.random.default_rng(seed))
+    columns, weights, _ = smoothers_of(X, f, np.random.default_rng(seed))
     factors = _factors(columns, f, stratum, np.ones(len(f)))
     fast = (e @ factors.astype(float)) ** 2 @ weights
     for k, value in enumerate(fast):
@@ -101,7 +116,8 @@ def test_factors_have_no_mean_and_no_slope_in_the_confidence_within_a_stratum(se
 def test_a_shuffle_keeps_the_values_of_every_stratum(seed, draws):
     rng = np.random.default_rng(seed)
     stratum, e = rng.integers(0, 5, 40), rng.normal(size=40)
-    dealt = np.concatenate(list(shuffles(e, stratum, draws, rng, replace(FEW, shuffled_in_memory=200))))
+    with set_to(SHUFFLED_IN_MEMORY=200):
+        dealt = np.concatenate(list(shuffles(e, stratum, draws, rng)))
     assert dealt.shape == (draws, 40)
     for k in np.unique(stratum):
         own = np.sort(e[stratum == k]).astype(np.float32)
@@ -110,36 +126,37 @@ def test_a_shuffle_keeps_the_values_of_every_stratum(seed, draws):
 
 def test_nothing_to_compare_is_no_p_value():
     X, y, f = world(60, 0)
-    assert smoothed_residuals(np.ones_like(X), y, f, f, settings=FEW) is None
-    assert smoothed_residuals(X, np.ones(60), f, f, settings=FEW) is None
+    assert smoothed_residuals(np.ones_like(X), LabelledRows(y, f, f)) is None
+    assert smoothed_residuals(X, LabelledRows(np.ones(60), f, f)) is None
 
 
+@set_to(N_DRAWS=499)
 def test_rows_that_hang_together_count_as_fewer():
     # every row twice: without its groups the same sums look twice as sure
     X, y, f = world(200, 7, 0.12)
     X, y, f = (np.repeat(values, 2, axis=0) for values in (X, y, f))
     pairs = SurveyDesign.given(np.arange(400) // 2, y, f)
-    free, grouped = (
-        smoothed_residuals(X, y, f, f, design=design, settings=EvidenceSettings(n_draws=499)).p_value
-        for design in (None, pairs)
-    )
+    free, grouped = (score(X, LabelledRows(y, f, f, design=design)) for design in (None, pairs))
     assert free < grouped
 
 
+@FEW
 def test_rows_without_weight_say_nothing():
     X, y, f = world(600, 2, 0.25)
     inside = np.arange(600) < 300
     y = np.where(inside, y, np.random.default_rng(0).random(600) < f).astype(float)
     halves = [SurveyDesign(None, 0.0, np.where(part, 1.0, 1e-9)) for part in (inside, ~inside)]
-    planted, none = (smoothed_residuals(X, y, f, f, design=design, settings=FEW).p_value for design in halves)
+    planted, none = (score(X, LabelledRows(y, f, f, design=design)) for design in halves)
     assert planted == 0.01
     assert none > 0.05
 
 
+@FEW
 def test_very_many_rows_are_sampled():
     X, y, f = world(3_000, 4, 0.2)
-    assert smoothed_residuals(X, y, f, f, settings=replace(FEW, most_score_rows=500)).p_value < 0.05
-    assert smoothed_residuals(X, y, f, f, settings=replace(FEW, most_score_values=2_000)).p_value < 0.05
+    for most in ({"MOST_SCORE_ROWS": 500}, {"MOST_SCORE_VALUES": 2_000}):
+        with set_to(**most):
+            assert score(X, LabelledRows(y, f, f)) < 0.05
 
 
 def test_columns_vary_under_shuffles_as_slow_loops_say():
@@ -158,18 +175,13 @@ def test_columns_vary_under_shuffles_as_slow_loops_say():
         assert found[j] == pytest.approx(np.sqrt(variance), rel=1e-4)
 
 
-def test_one_column_of_hundreds_is_seen_and_none_is_not():
-    X, y, f = world(1_000, 3, 0.1, columns=400)
-    found = smoothed_residuals(X, y, f, f)
-    assert found.p_value < 0.01
-    assert found.statistics.shape[1] == 8 + EVIDENCE_DEFAULTS.column_weight
-    X, y, f = world(1_000, 3, columns=400)
-    assert smoothed_residuals(X, y, f, f).p_value > 0.05
-
-
 def test_columns_count_by_themselves_where_they_are_many_and_fit_in_memory():
     X = np.random.default_rng(0).normal(size=(20, 10))
-    both, slopes, none = (columns_alone(X, replace(FEW, most_column_values=most)) for most in (400, 200, 199))
+    found = []
+    for most in (400, 200, 199):
+        with set_to(MOST_COLUMN_VALUES=most):
+            found.append(columns_alone(X))
+    both, slopes, none = found
     assert both.shape[1] == 20
     np.testing.assert_array_equal(slopes, both[:, :10])
     assert none.shape == (20, 0)
@@ -179,6 +191,7 @@ def test_columns_count_by_themselves_where_they_are_many_and_fit_in_memory():
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(("grouped", "columns"), [(False, 4), (True, 4), (False, 40), (True, 40)])
+@FEW
 def test_p_values_of_a_true_hypothesis_are_not_smaller_than_uniform(grouped, columns):
     found = []
     for seed in range(600):
@@ -186,7 +199,7 @@ def test_p_values_of_a_true_hypothesis_are_not_smaller_than_uniform(grouped, col
         if grouped:
             X, y, f = (np.repeat(values[:100], 2, axis=0) for values in (X, y, f))
         design = SurveyDesign.given(np.arange(200) // 2, y, f) if grouped else None
-        found.append(smoothed_residuals(X, y, f, f, design=design, settings=FEW, random_state=seed).p_value)
+        found.append(score(X, LabelledRows(y, f, f, design=design), seed))
     assert kstest(found, "uniform", alternative="greater").pvalue > 0.01
     for level in (0.01, 0.05):
         assert binomtest(int(np.sum(np.array(found) <= level)), 600, level, alternative="greater").pvalue > 0.01
@@ -217,3 +230,81 @@ def test_the_combination_of_independent_p_values_is_uniform():
     p, q = np.random.default_rng(0).random((2, 20_000))
     combined = [together(pair, [0.25, 0.75]) for pair in zip(p.tolist(), q.tolist(), strict=True)]
     assert kstest(combined, "uniform").pvalue > 0.01
+
+
+# fewer draws, and fewer places
+FEW_PLACES = patch.multiple(
+    "miscal.evidence.settings", N_DRAWS=199, LEAST_SCORE_DRAWS=199, PLANTED_PLACES=40, PLANTED_PARTITIONS=2
+)
+
+
+def smoothed(n, seed=0, *, columns=3, confidence=(0.3, 0.7)):
+    rng = np.random.default_rng((seed, 9))
+    X, f = rng.normal(size=(n, columns)), np.sort(rng.uniform(*confidence, n))
+    return X, f, smoothed_residuals(X, LabelledRows((rng.random(n) < f).astype(float), f, f), seed)
+
+
+@given(st.integers(0, 1000), st.floats(0, 1))
+@settings(max_examples=20)
+def test_planted_errors_leave_rates_within_bounds(seed, size):
+    rng = np.random.default_rng(seed)
+    with FEW_PLACES:
+        _, _, rows = smoothed(120, seed, confidence=(0.01, 0.99))
+        split, some = halves(rows, rng), clusters(rows, rng)
+    for signs in (split, some):
+        assert signs.shape == (40, 120)
+        off = planted(rows, signs, size)
+        assert ((rows.expected + off >= -1e-6) & (rows.expected + off <= 1 + 1e-6)).all()
+        assert (off[signs == 0] == 0).all()
+    assert (np.abs(split.sum(1)) <= 1).all()
+
+
+@FEW_PLACES
+def test_more_rows_find_smaller_errors_and_a_stricter_level_larger_ones():
+    few, many = (detectable_places(smoothed(n)[2], 0.05) for n in (400, 3000))
+    strict = detectable_places(smoothed(3000)[2], 0.01)
+    for one, more, stricter in zip(few, many, strict, strict=True):
+        assert one.place == more.place
+        assert more.size < one.size
+        assert more.size < stricter.size
+        assert 0 < more.average <= more.size
+
+
+@FEW_PLACES
+def test_too_few_rows_find_nothing():
+    _, _, rows = smoothed(40, columns=8)
+    halves_found, cluster_found = detectable_places(rows, 0.01)
+    assert cluster_found.size is None
+    assert cluster_found.average is None
+    assert 0.02 < cluster_found.share < 0.5
+    assert halves_found.share == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", [0, 1])
+@FEW_PLACES
+def test_the_score_finds_what_is_stated_in_four_draws_of_five(place):
+    kinds, found = (halves, clusters), []
+    for seed in range(150):
+        X, f, rows = smoothed(800, seed, confidence=(0.2, 0.8))
+        size = detectable_places(rows, 0.05)[place].size
+        rng = np.random.default_rng((seed, 10))
+        known = replace(rows, expected=f[rows.row])
+        off = np.zeros(800)
+        off[rows.row] = planted(known, kinds[place](rows, rng)[:1], size)[0]
+        y = (rng.random(800) < f + off).astype(float)
+        found.append(smoothed_residuals(X, LabelledRows(y, f, f), seed).p_value < 0.05)
+    assert np.mean(found) == pytest.approx(0.8, abs=0.1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", [0, 1])
+def test_sizes_shrink_with_the_root_of_the_rows(place):
+    """The board of a study says by this rule how many rows an error of 5 points takes."""
+    sizes = []
+    for n in (1_000, 4_000, 16_000):
+        rng = np.random.default_rng(0)
+        X, f = rng.normal(size=(n, 16)), rng.uniform(0.3, 0.9, n)
+        rows = smoothed_residuals(X, LabelledRows((rng.random(n) < f).astype(float), f, f))
+        sizes.append(detectable_places(rows, 0.05)[place].size * np.sqrt(n))
+    assert max(sizes) / min(sizes) < 1.3

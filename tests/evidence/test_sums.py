@@ -1,4 +1,6 @@
-"""The laws of sums of independent outcomes, and of weighted sums of squared normal numbers."""
+"""The laws of sums of independent outcomes and of shuffles, and confidences that are stated in round numbers."""
+
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -6,12 +8,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from miscal.evidence.conditional import permutation_p_value, strata
+from miscal.calibration.labelled_rows import LabelledRows
+from miscal.evidence import settings as constants
+from miscal.evidence.conditional import permutation_p_value, rare_values_warning, strata
 from miscal.evidence.limits.agreement import count_p_value
-from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
 from miscal.evidence.sums import bernoulli_sums, bernoulli_tail, chi_squares_p_value, has_steps, near_normal
+from miscal.findings.ledger.blocks import cut_into_strata
+from miscal.findings.ledger.groups import named_groups
+from miscal.findings.ledger.ledger import find
 
-NORMAL_RATIO = EVIDENCE_DEFAULTS.normal_ratio
+
+def set_to(**changes):
+    """Change constants as long as a test runs."""
+    return patch.dict(vars(constants), changes)
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(1, 400)), min_size=1, max_size=6), st.integers(0, 2**32 - 1))
@@ -19,10 +28,10 @@ def test_parts_taken_as_normal_are_normal_among_themselves_and_the_lightest_tail
     scale = np.random.default_rng(seed).permutation(np.repeat([10.0**k for k, _ in kinds], [n for _, n in kinds]))
     variance, third = scale**2, 1.6 * scale**3
     chosen = near_normal(variance, third)
-    assert third[chosen].sum() <= NORMAL_RATIO * variance[chosen].sum() ** 1.5 * (1 + 1e-9)
+    assert third[chosen].sum() <= constants.NORMAL_RATIO * variance[chosen].sum() ** 1.5 * (1 + 1e-9)
     if chosen.any() and not chosen.all():
         assert scale[chosen].max() <= scale[~chosen].min()
-    if third.sum() <= NORMAL_RATIO * variance.sum() ** 1.5 * (1 - 1e-9):
+    if third.sum() <= constants.NORMAL_RATIO * variance.sum() ** 1.5 * (1 - 1e-9):
         assert chosen.all()
 
 
@@ -50,9 +59,9 @@ def test_drawn_sums_have_the_moments_of_weighted_outcomes():
     assert drawn.var() == pytest.approx(variance, rel=0.05)
 
 
+@set_to(DRAWS_IN_MEMORY=100)
 def test_drawn_sums_in_blocks_are_as_good():
-    small = EvidenceSettings(draws_in_memory=100)
-    drawn = bernoulli_sums(np.ones(400), np.full(400, 0.05), 4_000, np.random.default_rng(0), small)
+    drawn = bernoulli_sums(np.ones(400), np.full(400, 0.05), 4_000, np.random.default_rng(0))
     assert drawn.var() == pytest.approx(400 * 0.05 * 0.95, rel=0.1)
 
 
@@ -65,12 +74,13 @@ def rare(n, seed, share, tied, rate=1e-3):
     return f, y, field, rng
 
 
+@set_to(N_DRAWS=99)
 @pytest.mark.parametrize("tied", [False, True])
 def test_null_p_values_are_not_too_small_where_outcomes_are_rare(tied):
     p = []
     for seed in range(200):
         f, y, field, rng = rare(5_200, seed, 0.05, tied)
-        p.append(permutation_p_value(y - f, field, strata(f), rng=rng, settings=EvidenceSettings(n_draws=99)))
+        p.append(permutation_p_value(y - f, field, strata(f), rng=rng))
     for level in (0.01, 0.05, 0.1, 0.3):
         assert np.mean(np.array(p) <= level) <= level + 3 * np.sqrt(level * (1 - level) / 200)
 
@@ -84,12 +94,10 @@ def test_normal_p_value_agrees_with_the_shuffled_one_where_both_hold(tied, seed)
     field += 0.02 * (y - f)  # p of some per cent
 
     def p_value(**changes):
-        settings = EvidenceSettings(**changes)
-        return permutation_p_value(y - f, field, strata(f), rng=np.random.default_rng(seed), settings=settings)
+        with set_to(**changes):
+            return permutation_p_value(y - f, field, strata(f), rng=np.random.default_rng(seed))
 
-    normal = p_value()
-    by_size = p_value(normal_ratio=0.0)
-    by_keys = p_value(drawn_rows=8_000)
+    normal, by_size, by_keys = p_value(), p_value(NORMAL_RATIO=0.0), p_value(DRAWN_ROWS=8_000)
     assert (2_000 * normal) % 1 > 1e-6  # read off the normal law, not counted
     error = 4 * np.sqrt(normal * (1 - normal) / 2_000) + 1e-3
     assert by_size == pytest.approx(normal, abs=error)
@@ -100,15 +108,13 @@ def test_p_value_of_few_strata_among_many_is_that_of_all():
     # Most strata hold no outcome and stand as one normal variable.
     f, y, field, _ = rare(6_000, 5, 0.1, tied=False, rate=3e-3)
     field += 0.02 * y
-    by_parts, whole = (
-        permutation_p_value(
-            y - f, field, strata(f), rng=np.random.default_rng(0), settings=EvidenceSettings(drawn_rows=rows)
-        )
-        for rows in (5_000, 6_000)
-    )
+    by_parts = permutation_p_value(y - f, field, strata(f), rng=np.random.default_rng(0))
+    with set_to(DRAWN_ROWS=6_000):
+        whole = permutation_p_value(y - f, field, strata(f), rng=np.random.default_rng(0))
     assert by_parts == pytest.approx(whole, abs=0.04)
 
 
+@set_to(N_DRAWS=999)
 @pytest.mark.parametrize("rate", [2e-3, 0.02, 0.3])
 def test_limit_is_that_of_drawing_every_row(limit_of, rate):
     rng = np.random.default_rng(1)
@@ -116,20 +122,21 @@ def test_limit_is_that_of_drawing_every_row(limit_of, rate):
     weight = np.where(np.arange(n) < n // 10, 0.9, -0.1)
     centre = rate * rng.uniform(0.5, 1.5, n)
     y = (rng.random(n) < np.where(weight > 0, centre + max(2 * rate, 0.02), centre)).astype(float)
-    parts, whole = (
-        limit_of(y, weight, centre, settings=EvidenceSettings(n_draws=999, drawn_rows=rows)) for rows in (5_000, n)
-    )
+    parts = limit_of(y, weight, centre)
+    with set_to(DRAWN_ROWS=n):
+        whole = limit_of(y, weight, centre)
     error = np.sqrt(np.sum(weight**2 * y)) / n
     assert parts > 0
     assert parts == pytest.approx(whole, abs=0.2 * error)
 
 
+@set_to(N_DRAWS=999)
 def test_limit_where_the_outcome_was_certain(limit_of):
     centre = np.repeat([0.0, 1.0], 3_000)
     y = centre.copy()
     # the outcomes vary although they were certain, so their own variance counts: six are 2.4 standard deviations
     y[:6] = 1
-    limit = limit_of(y, np.ones(6_000), centre, settings=EvidenceSettings(n_draws=999))
+    limit = limit_of(y, np.ones(6_000), centre)
     assert 0 < limit < 6 / 6_000
 
 
@@ -210,3 +217,58 @@ def test_tails_are_those_of_draws(some):
 
 def test_no_weight_or_no_sum_is_no_surprise():
     assert chi_squares_p_value(3.0, np.zeros(3)) == chi_squares_p_value(0.0, np.ones(2)) == 1.0
+
+
+def stated(n, values, seed=0):
+    return np.random.default_rng(seed).choice(values, n)
+
+
+def test_many_round_numbers_of_few_rows_each_are_warned_of():
+    assert "round numbers" in rare_values_warning(stated(100, np.arange(101) / 100))
+
+
+@pytest.mark.parametrize(
+    "confidence",
+    [
+        stated(10_000, np.arange(101) / 100),
+        stated(100, [0.5, 0.7, 0.8, 0.9, 1.0]),
+        np.random.default_rng(0).random(100),
+        np.r_[stated(990, [0.5, 0.9]), stated(10, np.arange(101) / 100)],
+        np.zeros(0),
+    ],
+    ids=["enough rows", "few values", "not stated", "a few stray ones", "no rows"],
+)
+def test_others_are_not(confidence):
+    assert rare_values_warning(confidence) is None
+
+
+def test_rows_are_counted_block_by_block():
+    """Where rows are compared within blocks, a row may be alone in its block."""
+    confidence = np.repeat(np.arange(101) / 100, 4)
+    assert rare_values_warning(confidence) is None
+    assert "in the block" in rare_values_warning(confidence, np.arange(len(confidence)) % 4)
+    assert rare_values_warning(stated(300, [0.5, 0.6, 0.7, 0.8, 0.9]), np.arange(300) // 30) is None
+
+
+@pytest.mark.parametrize("n", [20, 300])
+def test_stated_numbers_are_not_compared_with_others(n):
+    confidence = stated(n, np.arange(101) / 100)
+    for cut in (strata(confidence), cut_into_strata(confidence, 8, np.random.default_rng(0))):
+        assert all(len(np.unique(confidence[cut == k])) == 1 for k in np.unique(cut))
+
+
+@pytest.mark.parametrize("n", [100, 300, 1000, pytest.param(5000, marks=pytest.mark.slow)])
+def test_a_number_that_is_right_at_its_own_rate_hides_nothing(n):
+    """Each stated number has its own rate of right answers; fields and groups that follow the number find nothing."""
+    rejected, named = [], 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        rate, number = rng.uniform(0.2, 0.95, 101), rng.integers(0, 101, n)
+        f, y = number / 100, (rng.random(n) < rate[number]).astype(float)
+        expected = np.full(n, rate.mean())
+        field = rate[number] + 0.05 * rng.normal(size=n)
+        rejected.append(permutation_p_value(y - expected, field, strata(f), rng=rng))
+        groups = named_groups({"high": np.where(rate[number] > 0.6, "yes", "no")})
+        named += len(find(LabelledRows(y, f, expected, hidden=0 * y, row=np.arange(n)), groups).findings)
+    assert np.sum(np.array(rejected) <= 0.05) <= 8
+    assert named == 0

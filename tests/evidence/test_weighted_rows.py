@@ -8,9 +8,8 @@ from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.survey_design import SurveyDesign
 from miscal.evidence.certificates import certificate
 from miscal.evidence.conditional import centred, outcome_given_confidence
-from miscal.evidence.limits.agreement import WorstCase, agreement_bound, weighted_agreement_bound
+from miscal.evidence.limits.agreement import WorstCase, agreement_bound
 from miscal.evidence.limits.covariance import counted, weigh
-from miscal.evidence.settings import EvidenceSettings
 from miscal.findings.judging import judge
 from miscal.findings.ledger.blocks import Table
 from miscal.findings.ledger.groups import named_groups
@@ -19,7 +18,7 @@ from miscal.findings.ledger.scan import _Scan
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS
 from miscal.findings.ledger.sizes import hidden_interval
 
-FEW = EvidenceSettings(n_draws=199)
+pytestmark = pytest.mark.usefixtures("few_draws")
 
 
 def rows(n=400, seed=0, hidden=0.0, spread=1.0):
@@ -33,7 +32,6 @@ def rows(n=400, seed=0, hidden=0.0, spread=1.0):
 def prove(y, f, sign, weights, *, block=None, groups=None, seed=0):
     return certificate(
         LabelledRows.of(y, f, f, delta=0.2 * sign, hidden=0.2 * sign, weight=weights, group=groups, block=block),
-        settings=FEW,
         random_state=seed,
     )
 
@@ -47,17 +45,11 @@ def unseen(y, f, sign, weight):
 
 
 @pytest.mark.parametrize("blocks", [1, 4])
-def test_equal_weights_change_nothing(blocks):
-    y, f, sign, _ = rows(hidden=0.15)
+def test_equal_weights_change_nothing_and_only_the_ratios_of_others_matter(blocks):
+    y, f, sign, weight = rows(hidden=0.15)
     block = None if blocks == 1 else np.arange(len(y)) % blocks
     assert prove(y, f, sign, None, block=block) == prove(y, f, sign, np.full(len(y), 7.0), block=block)
     assert known(y, f, np.full(len(y), 7.0)) is None
-
-
-@pytest.mark.parametrize("blocks", [1, 4])
-def test_only_the_ratios_of_weights_matter(blocks):
-    y, f, sign, weight = rows(hidden=0.15)
-    block = None if blocks == 1 else np.arange(len(y)) % blocks
     # a power of two, so that no rounding differs
     assert prove(y, f, sign, weight, block=block) == prove(y, f, sign, 1024 * weight, block=block)
 
@@ -70,9 +62,9 @@ def test_values_are_weighted_means():
 
 def test_the_weights_of_the_hidden_limit_are_those_of_two_nested_loops():
     y, f, sign, mass = rows(n=60, hidden=0.15)
-    found = weigh(unseen(y, f, sign, mass), FEW)
+    found = weigh(unseen(y, f, sign, mass))
     mass = mass / mass.mean()
-    counts = counted(0.2 * sign, f, FEW, mass=mass)
+    counts = counted(0.2 * sign, f, mass=mass)
     for stratum in np.unique(found.stratum):
         inside = [i for i in range(60) if found.stratum[i] == stratum]
         mean = sum(mass[i] * sign[i] * counts[i] for i in inside) / sum(mass[i] for i in inside)
@@ -113,12 +105,14 @@ def test_a_worst_case_has_the_stated_error_and_the_largest_variance():
     assert worst.probabilities(1.0).tolist() == [1.0] * 30
 
 
-def test_rows_that_count_alike_get_the_exact_limit_up_to_draws():
+def test_rows_that_count_alike_get_the_exact_limit_up_to_draws(monkeypatch):
     y, f, sign, _ = rows(n=300, hidden=0.2)
-    many = EvidenceSettings(n_draws=9_999)
-    alike = LabelledRows(y, f, f, delta=0.2 * sign, hidden=0.2 * sign)
-    rng = np.random.default_rng(0)
-    exact, drawn = agreement_bound(alike, many, rng), weighted_agreement_bound(alike, many, rng)
+    monkeypatch.setattr("miscal.evidence.settings.N_DRAWS", 9_999)
+    rng, weights = np.random.default_rng(0), SurveyDesign(None, 0.0, np.ones(300))
+    exact, drawn = (
+        agreement_bound(LabelledRows(y, f, f, delta=0.2 * sign, hidden=0.2 * sign, design=design), rng)
+        for design in (None, weights)
+    )
     assert drawn.value == pytest.approx(exact.value)
     assert drawn.low == pytest.approx(exact.low, abs=0.004)
     assert drawn.p_value == pytest.approx(exact.p_value, abs=0.002)
@@ -161,8 +155,10 @@ def test_mirrored_confidences_and_outcomes_mirror_the_residuals():
         assert a.p_value == pytest.approx(b.p_value)
 
 
-def test_the_variance_of_the_scan_is_that_of_permutations_within_strata():
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_variance_of_the_scan_is_that_of_permutations_within_strata(weighted):
     y, f, _, weight = rows(n=400)
+    weight = weight if weighted else np.ones(400)
     kinds = np.random.default_rng(5).choice(["a", "b", "c"], 400).astype(object)
     groups = named_groups({"kind": kinds})
     one = _Scan(Table(LabelledRows(y, f, f, design=known(y, f, weight)), groups), 0, LEDGER_DEFAULTS, 1.0)
@@ -248,9 +244,7 @@ def test_sizes_hold_with_weights(n, kind):
         f, field = rng.uniform(0.05, 0.95, n), rng.normal(0, 0.1, n)
         y = (rng.random(n) < f).astype(float)
         weight = unequal(kind, f, field, rng)
-        proof = certificate(
-            LabelledRows.of(y, f, f, delta=field, hidden=field, weight=weight), settings=FEW, random_state=seed
-        )
+        proof = certificate(LabelledRows.of(y, f, f, delta=field, hidden=field, weight=weight), random_state=seed)
         [over] = judge(LabelledRows(y, f, f, design=known(y, f, weight)), [field < 0], [-1])
         kinds = {f"column {k}": rng.integers(0, k, n).astype(str).astype(object) for k in (2, 4, 10)}
         found = find(
@@ -282,7 +276,6 @@ def test_limits_lie_below_the_truth_with_weights(n, with_sign):
         hidden = room * sign - mean
         proof = certificate(
             LabelledRows.of(y, f, f + mean, delta=room * sign, hidden=hidden, weight=weight),
-            settings=FEW,
             random_state=seed,
         )
         truth = [np.average(np.abs(field), weights=weight) for field in (room * sign, hidden)]

@@ -13,7 +13,7 @@ from miscal.base.vocabulary import EVENT, LESS_OR_MORE, Vocabulary, vocabulary
 from miscal.discovery.alarms import ONE_VALUE
 from miscal.discovery.summary import Summary
 from miscal.discovery.summary_parts import Answer, Confusion, JudgeNumbers, Rate
-from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
+from miscal.evidence.settings import LEAST_UNITS, SIGNIFICANCE
 from miscal.findings.conditions.column_kinds import Trend
 from miscal.findings.ledger.ledger import Finding
 from miscal.findings.ledger.sizes import WORSE, holds_zero
@@ -290,7 +290,7 @@ def _action(summary: Summary, words: Vocabulary) -> str:
     if plain.copies > 1:
         return f"Leave the copies out: the file holds every row {plain.copies} times."
     units = summary.units
-    if units is not None and units.n_units < EVIDENCE_DEFAULTS.least_units:
+    if units is not None and units.n_units < LEAST_UNITS:
         return f"Give rows of more units: {units.n_units} are too few. If rows are independent, use --group none."
     advised = _correction(summary, words)
     if summary.leaks:

@@ -19,10 +19,10 @@ from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.fitted_rows import ALL, TIME, FittedRows
 from miscal.discovery.several_classes import ClassRun
-from miscal.evidence.settings import EVIDENCE_DEFAULTS
+from miscal.evidence.settings import LEAST_UNITS
 from miscal.findings.conditions.condition import readable, with_features
-from miscal.findings.ledger.clusters import clusters_of
-from miscal.findings.ledger.groups import named_groups, with_clusters
+from miscal.findings.ledger.clusters import with_clusters
+from miscal.findings.ledger.groups import named_groups
 from miscal.findings.ledger.ledger import ADJUSTMENT, FindingsMethod, Ledger, find
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS
 
@@ -46,8 +46,8 @@ def write_ledger(
     witness = rows.evaluated if evidence == rows.evidence else np.ones(len(rows.triples), dtype=bool)
     triples = rows.triples if witness.all() else rows.triples.take(witness)
     columns = with_features(triples.metadata, triples.X, triples.encoder)
-    clusters, space = clusters_of(triples.places, own_units=readable(triples.encoder, triples.X), seed=seed)
-    groups = with_clusters(named_groups(columns, triples.text), clusters)
+    groups, own_units = named_groups(columns, triples.text), readable(triples.encoder, triples.X)
+    groups, space = with_clusters(groups, triples.places, own_units=own_units, seed=seed)
     witnesses, corrected = rows.evaluation_rows, rows.corrected
     if evidence != rows.evidence:
         # where all rows are evaluated to the ledger, none is set apart to learn E[y | f] from
@@ -55,7 +55,7 @@ def write_ledger(
         witnesses = rows.labelled(witness, expected=expected_outcome(every, seed))
         corrected = rows.labelled(witness, confidence=f, expected=expected_outcome(every, seed, f))
     error = 1.0 if several is None else several.error_left
-    error = error if witnesses.n_units >= EVIDENCE_DEFAULTS.least_units else 0.0
+    error = error if witnesses.n_units >= LEAST_UNITS else 0.0
     found = find(witnesses, groups, corrected=corrected, seed=seed, error=error)
     many = 0 if several is None else len(several.ledgers)
     share = (

@@ -21,7 +21,7 @@ from miscal.discovery.run_folder import CLASS_FINDINGS_FILE, CLASSES_FILE, COLUM
 from miscal.discovery.saved_model import SavedModel, load_clusters, load_model, save_clusters
 from miscal.discovery.summary import Summary, read_summary
 from miscal.discovery.tables import Tables, by_column, class_findings_table, classes_table, columns_table, tables_of
-from miscal.findings.input_clusters import InputClusters
+from miscal.findings.conditions.condition import InputClusters
 from miscal.findings.ledger.values import ColumnValue
 
 

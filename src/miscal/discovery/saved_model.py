@@ -22,7 +22,7 @@ from miscal.data.readers.new_rows import NewRows, NewSource, open_new_rows
 from miscal.estimators.registry import Estimator, SavedEstimator
 from miscal.estimators.simplex.correction import SimplexCorrection
 from miscal.findings.alone import Thresholds, decisions_of, error_key
-from miscal.findings.input_clusters import InputClusters
+from miscal.findings.conditions.condition import InputClusters
 
 if TYPE_CHECKING:
     from miscal.data.triples import Triples

@@ -39,7 +39,7 @@ from miscal.evidence.judged_rows import JudgedRows, agreement, judge_rate, pass_
 from miscal.evidence.kernel_score import smoothed_residuals
 from miscal.evidence.limits.agreement import NOTHING_CLAIMED
 from miscal.evidence.power import detectable_places
-from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
+from miscal.evidence.settings import FIELD_WEIGHT, LEAST_UNITS, SIGNIFICANCE
 from miscal.findings.alone import MAX_ERRORS, Alone, RiskCurves, asked_groups, decided_alone
 from miscal.findings.conditions.column_kinds import Value
 from miscal.findings.conditions.condition import Frame, frame_of_rows
@@ -67,19 +67,18 @@ def claim_of(rows: FittedRows, *, seed: int) -> Certificate:
     blocks = {} if rows.block is None else {"block": rows.block}
     # the field as it was learned: whether the estimator would correct by it is no question of the test
     tested = rows.labelled(inside, estimate, hidden=estimate.ungated, **blocks)
-    if rows.evaluation_rows.n_units < EVIDENCE_DEFAULTS.least_units:
-        return Certificate.of(NOTHING_CLAIMED, NOTHING_CLAIMED, n=len(tested), detectable=None)
+    if rows.evaluation_rows.n_units < LEAST_UNITS:
+        return Certificate.of(NOTHING_CLAIMED, NOTHING_CLAIMED, n=len(tested))
     # of no field, groups alone are asked for
     if not estimator_class(rows.model.method).learns_places:
         return certificate(tested, random_state=seed)
     every, places = rows.evaluation_rows, rows.triples.lasting_places
     inputs = places if rows.evaluated.all() else places[rows.evaluated]
-    known = every.correct, every.confidence, every.expected
-    found = smoothed_residuals(inputs, *known, design=every.design, random_state=seed)
+    found = smoothed_residuals(inputs, every, random_state=seed)
     if found is None:  # where inputs or outcomes are all alike
         return certificate(tested, random_state=seed)
     # what the score needs to reject beside a field that says as much as chance
-    level = needed(1 - EVIDENCE_DEFAULTS.field_weight, EVIDENCE_DEFAULTS.significance)
+    level = needed(1 - FIELD_WEIGHT, SIGNIFICANCE)
     learned = detectable_places(found, level, random_state=seed)
     return certificate(tested, p_structure=found.p_value, detectable_learned=learned, random_state=seed)
 
@@ -226,10 +225,10 @@ def _remarks(rows: FittedRows, regimes: Sequence[Regime], units: Units, weights:
                 else ""
             )
         )
-    if units.n_units < EVIDENCE_DEFAULTS.least_units:
+    if units.n_units < LEAST_UNITS:
         remarks.append(
             f"only {units.n_units} units ({units.unit}) are evaluated, and of fewer than "
-            f"{EVIDENCE_DEFAULTS.least_units} nothing is claimed: give rows of more units, or, if rows are independent "
+            f"{LEAST_UNITS} nothing is claimed: give rows of more units, or, if rows are independent "
             "of each other, --group none"
         )
     apart = regime == None  # noqa: E711  element by element

@@ -44,21 +44,9 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 MID = 0.5
 """How much of a tie counts as larger in one of several blocks."""
-
-
-def in_turn(block: Ints) -> list[Ints]:
-    """Return the rows of each block, the blocks in rising order of their number.
-
-    Examples
-    --------
-    >>> [rows.tolist() for rows in in_turn(np.array([7, 2, 7, 3]))]
-    [[1], [3], [0, 2]]
-    """
-    return [np.flatnonzero(block == number) for number in np.unique(block)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,9 +23,8 @@ Both limits are of the mean over the test rows, weighted where rows count unequa
 independent given inputs and confidences, unless groups are named. That of the total
 (:mod:`miscal.evidence.limits.agreement`) is exact for any n, worst case included, where rows count alike and are
 independent; that of the hidden part (:mod:`miscal.evidence.limits.covariance`) is inverted from a simulated test and
-leans on mu. Above 5,000 rows what is
-near to normal is not simulated (:mod:`miscal.evidence.sums` says what counts as near). The settings name the two
-limits; :mod:`miscal.evidence.limits` says how to add one.
+leans on mu. Above 5,000 rows what is near to normal is not simulated (:mod:`miscal.evidence.sums` says what counts as
+near). :mod:`miscal.evidence.limits` says how to add a limit.
 
 Hidden miscalibration is claimed where the p-value of the certificate is below 0.05, and by nothing else: whether the
 estimator takes what it learned for more than noise decides what is corrected, not what is claimed, and the lower limit
@@ -44,9 +43,8 @@ wrong answer or two, as at confidences near 1.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,12 +53,12 @@ from pydantic import NonNegativeInt
 from miscal.base.document import Measure, Number, Part, Probability, Share
 from miscal.base.vocabulary import ANSWER, Kind, vocabulary
 from miscal.calibration.labelled_rows import LabelledRows
+from miscal.evidence import settings
 from miscal.evidence.blocks import needed, rank_among_draws, together
 from miscal.evidence.conditional import strata
 from miscal.evidence.limits.agreement import Bound, agreement_bound
 from miscal.evidence.limits.covariance import covariance_bound
 from miscal.evidence.power import DetectablePlace, detectable_size
-from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE, EvidenceSettings
 
 
 class Certificate(Part):
@@ -103,25 +101,12 @@ class Certificate(Part):
     detectable_learned: tuple[DetectablePlace, ...] = ()
 
     @classmethod
-    def of(
-        cls,
-        total: Bound,
-        hidden: Bound,
-        *,
-        n: int,
-        detectable: float | None,
-        p_structure: float | None = None,
-        detectable_learned: Sequence[DetectablePlace] = (),
-        settings: EvidenceSettings = EVIDENCE_DEFAULTS,
-    ) -> Self:
-        """Put both limits and the kernel score together; of what is not claimed, no size is given.
-
-        Takes settings: how much the test of the field counts beside the kernel score, and the significance.
-        """
+    def of(cls, total: Bound, hidden: Bound, *, p_structure: float | None = None, **known: Any) -> Self:
+        """Put both limits and the kernel score together; of what is not claimed, no size is given."""
         p_value = hidden.p_value
         if p_structure is not None:
-            p_value = together([p_value, p_structure], [settings.field_weight, 1 - settings.field_weight])
-        low = hidden.low if p_value < settings.significance else 0.0
+            p_value = together([p_value, p_structure], [settings.FIELD_WEIGHT, 1 - settings.FIELD_WEIGHT])
+        low = hidden.low if p_value < settings.SIGNIFICANCE else 0.0
         return cls(
             lower_bound_total=Measure(value=total.value, interval=(total.low, 1.0)),
             lower_bound_hidden=Measure(value=hidden.value, interval=(low, 1.0)),
@@ -129,9 +114,7 @@ class Certificate(Part):
             p_field=hidden.p_value,
             p_structure=p_structure,
             p_value_total=total.p_value,
-            n=n,
-            detectable=detectable,
-            detectable_learned=tuple(detectable_learned),
+            **known,
         )
 
     @property
@@ -147,7 +130,7 @@ class Certificate(Part):
     @property
     def claims_hidden(self) -> bool:
         """Whether hidden miscalibration is claimed: by ``p_value`` alone."""
-        return self.p_value < SIGNIFICANCE
+        return self.p_value < settings.SIGNIFICANCE
 
     @property
     def located(self) -> bool:
@@ -155,7 +138,7 @@ class Certificate(Part):
 
         Both p-values are of one hypothesis, so this second look at the field needs no adjustment (closed testing).
         """
-        return self.claims_hidden and self.p_field < SIGNIFICANCE
+        return self.claims_hidden and self.p_field < settings.SIGNIFICANCE
 
 
 def _bound(measure: Measure, p_value: float) -> Bound:
@@ -167,16 +150,15 @@ def certificate(
     rows: LabelledRows,
     *,
     p_structure: float | None = None,
-    detectable_learned: Sequence[DetectablePlace] = (),
-    settings: EvidenceSettings = EVIDENCE_DEFAULTS,
+    detectable_learned: tuple[DetectablePlace, ...] = (),
     random_state: int | np.random.Generator = 0,
 ) -> Certificate:
     """Certify a field on rows that it was not learned from.
 
     Takes rows: with `delta` and `hidden`; p_structure: P-value of the kernel score
     (:mod:`miscal.evidence.kernel_score`), of these rows and any other evaluation rows; detectable_learned: what it
-    would have detected of the same rows; settings: significance, confidence level, draws. Returns: Certificate:
-    ``total.value`` is the test mean of r s, s the sign of `delta`.
+    would have detected of the same rows. Returns: Certificate: ``total.value`` is the test mean of r s, s the sign of
+    `delta`.
 
     Examples
     --------
@@ -193,15 +175,14 @@ def certificate(
     """
     rng = np.random.default_rng(random_state)
     # the size that the field's test detects, by itself or beside the test of the structure, which is taken to see none
-    level = needed(1.0 if p_structure is None else settings.field_weight, settings.significance)
+    level = needed(1.0 if p_structure is None else settings.FIELD_WEIGHT, settings.SIGNIFICANCE)
     return Certificate.of(
-        total=agreement_bound(rows, settings, rng),
-        hidden=covariance_bound(rows, settings, rng),
-        detectable=detectable_size(rows, level, settings),
+        total=agreement_bound(rows, rng),
+        hidden=covariance_bound(rows, rng),
+        detectable=detectable_size(rows, level),
         n=len(rows),
         p_structure=p_structure,
         detectable_learned=detectable_learned,
-        settings=settings,
     )
 
 

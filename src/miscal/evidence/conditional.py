@@ -22,8 +22,7 @@ from miscal.base.number_wording import percent
 from miscal.base.vocabulary import ANSWER, Kind, vocabulary
 from miscal.calibration.calibrators import Isotonic
 from miscal.calibration.survey_design import units_of
-from miscal.evidence.blocks import in_turn
-from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
+from miscal.evidence import settings
 from miscal.evidence.sums import near_normal
 
 Floats = NDArray[np.float64]
@@ -32,7 +31,7 @@ WithinWindow = Callable[[Ints, Ints], list[Floats]]
 """From the first row of each row's window, and the one after its last, to sums over some rows of the window."""
 
 
-def strata(confidence: Floats, rows: int = EVIDENCE_DEFAULTS.stratum_rows, group: Ints | None = None) -> Ints:
+def strata(confidence: Floats, rows: int = settings.STRATUM_ROWS, group: Ints | None = None) -> Ints:
     """Cut the rows into strata of near-equal confidence.
 
     A confidence that `rows` rows share is a stratum of its own; others are joined in rising order until they have as
@@ -124,13 +123,7 @@ _WINDOW_ROWS = 100_000
 
 
 def outcome_given_confidence(
-    correct: Floats,
-    confidence: Floats,
-    at: Floats,
-    settings: EvidenceSettings = EVIDENCE_DEFAULTS,
-    *,
-    group: Ints | None = None,
-    weight: Floats | None = None,
+    correct: Floats, confidence: Floats, at: Floats, *, group: Ints | None = None, weight: Floats | None = None
 ) -> Floats:
     """Regress outcomes on confidence, whatever the shape: E[y | f].
 
@@ -157,10 +150,10 @@ def outcome_given_confidence(
     order = np.argsort(confidence, kind="stable")
     f, left = confidence[order], (correct - isotonic.apply(confidence))[order]
     mass = np.ones_like(f) if weight is None else weight[order]
-    windows = [settings.smallest_window]
+    windows = [settings.SMALLEST_WINDOW]
     while windows[-1] * 2 <= len(f):
         windows.append(windows[-1] * 2)
-    if len(f) < 2 * settings.smallest_window:
+    if len(f) < 2 * settings.SMALLEST_WINDOW:
         return isotonic.apply(at)
     # centred, so that differences of running sums lose fewer digits
     terms = _terms(f - 0.5, left, mass)
@@ -182,7 +175,7 @@ def outcome_given_confidence(
 
 
 def beyond_confidence(
-    field: Floats, confidence: Floats, rows: int = EVIDENCE_DEFAULTS.smoothed_rows, group: Ints | None = None
+    field: Floats, confidence: Floats, rows: int = settings.SMOOTHED_ROWS, group: Ints | None = None
 ) -> Floats:
     """Field less its local linear regression on the confidence, over the `rows` rows nearest in confidence.
 
@@ -266,19 +259,12 @@ def _local_linear(
 
 
 def permutation_p_value(
-    residual: Floats,
-    field: Floats,
-    stratum: Ints,
-    *,
-    rng: np.random.Generator,
-    settings: EvidenceSettings = EVIDENCE_DEFAULTS,
-    tie: float = 1.0,
-    effect: float = 1.0,
+    residual: Floats, field: Floats, stratum: Ints, *, rng: np.random.Generator, tie: float = 1.0, effect: float = 1.0
 ) -> float:
     """One-sided p-value of sum(residual * field) when the field is shuffled within strata.
 
     Small only if rows with a larger field have the larger residual at the same confidence. p = (1 + number as large) /
-    (1 + n_draws) from ``settings.n_draws`` shuffles. Above 5,000 rows the strata whose sum is near enough to normal
+    (1 + n_draws) from ``settings.N_DRAWS`` shuffles. Above 5,000 rows the strata whose sum is near enough to normal
     (:func:`~miscal.evidence.sums.near_normal`) are not shuffled, but stand as one normal variable with the exact
     variance of their shuffles; where they are all strata, p is read off the normal law and may be far below
     1 / n_draws.
@@ -299,14 +285,14 @@ def permutation_p_value(
     if variance <= 1e-24 * len(e):
         return 1.0
     observed, deviation = float(e @ a) / np.sqrt(effect), float(np.sqrt(variance))
-    if len(e) <= settings.drawn_rows:
-        sums = _shuffled_sums(e, a, stratum, rng, settings)
+    if len(e) <= settings.DRAWN_ROWS:
+        sums = _shuffled_sums(e, a, stratum, rng)
     else:
-        normal = near_normal(variances, shuffle_thirds(e, a, stratum), settings)
+        normal = near_normal(variances, shuffle_thirds(e, a, stratum))
         if normal.all():
             # a p-value is never 0
             return float(max(ndtr(-observed / deviation), np.finfo(float).tiny))
-        sums = _shuffled_sums_by_size(e, a, stratum, ~normal, rng, settings)
+        sums = _shuffled_sums_by_size(e, a, stratum, ~normal, rng)
         sums += np.sqrt(np.sum(variances[normal])) * rng.standard_normal(len(sums))
     return ranked(sums, observed, 1e-9 * deviation, tie)
 
@@ -365,16 +351,16 @@ def ranked(sums: Floats, observed: float, rounding: float, tie: float = 1.0) -> 
     return (above + tie * (1 + at_least - above)) / (1 + len(sums))
 
 
-def _shuffled_sums(e: Floats, a: Floats, stratum: Ints, rng: np.random.Generator, settings: EvidenceSettings) -> Floats:
+def _shuffled_sums(e: Floats, a: Floats, stratum: Ints, rng: np.random.Generator) -> Floats:
     """(n_draws,) sums of e times a shuffled within strata, by sorting random keys."""
-    n_draws = settings.n_draws
+    n_draws = settings.N_DRAWS
     order = np.argsort(stratum, kind="stable")
     e, a, rows = e[order], a[order], np.bincount(stratum)
     rows = rows[rows > 0]
     first = np.cumsum(rows) - rows
     # strata of one size lie in one table, whose rows are sorted by one call; a stratum's rows lie side by side
     tables = [first[rows == size][:, None] + np.arange(size) for size in np.unique(rows)]
-    step = max(1, settings.keys_in_memory // len(e))
+    step = max(1, settings.KEYS_IN_MEMORY // len(e))
     sums = []
     for start in range(0, n_draws, step):
         keys = rng.random((min(step, n_draws - start), len(e)))
@@ -386,22 +372,17 @@ def _shuffled_sums(e: Floats, a: Floats, stratum: Ints, rng: np.random.Generator
 
 
 def _shuffled_sums_by_size(
-    e: Floats,
-    a: Floats,
-    stratum: Ints,
-    shuffled: NDArray[np.bool_],
-    rng: np.random.Generator,
-    settings: EvidenceSettings,
+    e: Floats, a: Floats, stratum: Ints, shuffled: NDArray[np.bool_], rng: np.random.Generator
 ) -> Floats:
     """(n_draws,) sums over the strata that are `shuffled`, those of one size together: several times as fast."""
-    n_draws, rows = settings.n_draws, np.bincount(stratum)
+    n_draws, rows = settings.N_DRAWS, np.bincount(stratum)
     sums = np.zeros(n_draws)
     for size in np.unique(rows[shuffled]):
         chosen = np.flatnonzero((shuffled & (rows == size))[stratum])
         chosen = chosen[np.argsort(stratum[chosen], kind="stable")]
         # one row per stratum: all strata of this size are shuffled by one call
         fields, residuals = a[chosen].reshape(-1, size), e[chosen]
-        step = max(1, settings.keys_in_memory // len(chosen))
+        step = max(1, settings.KEYS_IN_MEMORY // len(chosen))
         for start in range(0, n_draws, step):
             part = sums[start : start + step]
             copies = np.broadcast_to(fields, (len(part), *fields.shape))
@@ -426,10 +407,7 @@ def round_numbers(confidence: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 
 def rare_values_warning(
-    confidence: NDArray[np.float64],
-    block: NDArray[np.int64] | None = None,
-    *,
-    kind: Kind = ANSWER,
+    confidence: NDArray[np.float64], block: NDArray[np.int64] | None = None, *, kind: Kind = ANSWER
 ) -> str | None:
     """Warn where many rows have a stated confidence to themselves, so that there is nothing to compare them with.
 
@@ -450,9 +428,9 @@ def rare_values_warning(
     """
     if not round_numbers(confidence).all():
         return None
-    parts = [np.arange(len(confidence))] if block is None else in_turn(block)
-    alone = sum(int(np.sum(np.unique(confidence[part], return_counts=True)[1] == 1)) for part in parts)
-    if alone <= EVIDENCE_DEFAULTS.lone_share * len(confidence):
+    parts = [confidence] if block is None else [confidence[block == number] for number in np.unique(block)]
+    alone = sum(int(np.sum(np.unique(part, return_counts=True)[1] == 1)) for part in parts)
+    if alone <= settings.LONE_SHARE * len(confidence):
         return None
     words = vocabulary(kind)
     where = "" if block is None else " in the block of rows that they are tested in"

@@ -41,13 +41,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
-from miscal.calibration.survey_design import SurveyDesign, shares
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.estimators.auto.clusters import find_centres, nearest
 from miscal.estimators.auto.inputs import fit_scaler
 from miscal.estimators.kernel import median_distance
+from miscal.evidence import settings
 from miscal.evidence.blocks import rank_among_draws
 from miscal.evidence.conditional import centred, given_count, shuffle_variances, strata
-from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -109,62 +109,52 @@ class SmoothedResiduals:
 
 
 def smoothed_residuals(
-    X: NDArray[np.floating],
-    correct: Floats,
-    confidence: Floats,
-    expected: Floats,
-    *,
-    design: SurveyDesign | None = None,
-    settings: EvidenceSettings = EVIDENCE_DEFAULTS,
-    random_state: int | np.random.Generator = 0,
+    X: NDArray[np.floating], rows: LabelledRows, random_state: int | np.random.Generator = 0
 ) -> SmoothedResiduals | None:
     """Smooth residuals in the inputs, to test whether outcomes depend on these given the confidence, without a field.
 
-    Takes X (n, d): inputs; correct (n,); confidence (n,); expected (n,): E[y | f] of each row, learned from other
-    rows; design: rows whose outcomes hang together, and how much each counts. Returns: SmoothedResiduals, or None:
-    None where there is nothing to compare, because no stratum has two different outcomes, or no input varies.
+    Takes X (n, d): inputs of the rows. Returns: SmoothedResiduals, or None: None where there is nothing to compare,
+    because no stratum has two different outcomes, or no input varies.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> X, f = rng.normal(size=(1000, 3)), rng.uniform(0.3, 0.7, 1000)
-    >>> found = smoothed_residuals(X, (rng.random(1000) < f).astype(float), f, f)
+    >>> found = smoothed_residuals(X, LabelledRows((rng.random(1000) < f).astype(float), f, f))
     >>> found.sums.shape, found.statistics.shape, found.p_value > 0.05
     ((2000, 289), (2000, 8), True)
     """
     rng = np.random.default_rng(random_state)
-    rows = _sampled(X, settings, rng)
-    order = _order_by_values(inputs := X[rows], correct[rows], confidence[rows])
-    rows, inputs = rows[order], inputs[order]
-    known = None if design is None else design.take(rows)
-    f, y, rate = confidence[rows], correct[rows], expected[rows]
-    stratum = strata(f, settings.score_stratum_rows, None if known is None else known.group)
-    e = given_count(y, rate, stratum)
-    smoothers = smoothers_of(inputs, f, settings, rng)
+    most, at = min(settings.MOST_SCORE_ROWS, settings.MOST_SCORE_VALUES // max(1, X.shape[1])), np.arange(len(X))
+    if len(X) > most:
+        at = np.sort(rng.choice(len(X), most, replace=False))
+    order = _order_by_values(inputs := X[at], rows.correct[at], rows.confidence[at])
+    at, inputs = at[order], inputs[order]
+    rows = rows.take(at)
+    f, mass, stratum = rows.confidence, rows.mass, strata(rows.confidence, settings.SCORE_STRATUM_ROWS, rows.group)
+    e = given_count(rows.correct, rows.expected, stratum)
+    smoothers = smoothers_of(inputs, f, rng)
     if not e.any() or smoothers is None:
         return None
     columns, weights, places = smoothers
-    mass = len(rows) * shares(None if known is None else known.weight, len(rows))
-    factors = _factors(columns, f, stratum, mass)
-    scale = _deflation(factors, e, y - rate, rate * (1 - rate), stratum, known)
-    alone = columns_alone(inputs, settings)
-    alone = _factors(alone, f, stratum, mass)
-    alone_scale = _deflation(alone, e, y - rate, rate * (1 - rate), stratum, known)
+    factors, alone = (_factors(some, f, stratum, mass) for some in (columns, columns_alone(inputs)))
+    scale, alone_scale = (_deflation(some, e, stratum, rows) for some in (factors, alone))
     alone = alone / _shuffled_deviation(alone, e, stratum)
-    work = settings.score_work // len(rows) * factors.shape[1] // (factors.shape[1] + alone.shape[1])
-    draws = int(np.clip(work, settings.least_score_draws, settings.n_draws))
+    work = settings.SCORE_WORK // len(rows) * factors.shape[1] // (factors.shape[1] + alone.shape[1])
+    draws = int(np.clip(work, settings.LEAST_SCORE_DRAWS, settings.N_DRAWS))
     single = e.astype(np.float32)[None]
     sums, largest = [single @ factors * scale], [_softly_largest(single @ alone * alone_scale)]
-    for dealt in shuffles(e, stratum, draws, rng, settings):
+    for dealt in shuffles(e, stratum, draws, rng):
         sums.append(dealt @ factors)
         largest.append(_softly_largest(dealt @ alone))
-    times = settings.column_weight if alone.shape[1] else 0
+    times = settings.COLUMN_WEIGHT if alone.shape[1] else 0
     most = np.repeat(np.concatenate(largest)[:, None], times, axis=1)
     # residuals that hang together say less: what else is summed counts as much less
-    return SmoothedResiduals(np.concatenate(sums), most, factors * scale, weights, places, rate, mass, stratum, rows)
+    factors = factors * scale
+    return SmoothedResiduals(np.concatenate(sums), most, factors, weights, places, rows.expected, mass, stratum, at)
 
 
-def columns_alone(X: NDArray[np.floating], settings: EvidenceSettings = EVIDENCE_DEFAULTS) -> Singles:
+def columns_alone(X: NDArray[np.floating]) -> Singles:
     """Slopes of columns, standardised, and their steps in the middle, (n, c); none of few columns, or of too many.
 
     Examples
@@ -174,8 +164,8 @@ def columns_alone(X: NDArray[np.floating], settings: EvidenceSettings = EVIDENCE
     ((50, 18), (50, 0))
     """
     n, d = X.shape
-    kinds = min(2, settings.most_column_values // max(1, n * d))
-    if d < settings.least_columns or kinds == 0:
+    kinds = min(2, settings.MOST_COLUMN_VALUES // max(1, n * d))
+    if d < settings.LEAST_COLUMNS or kinds == 0:
         return np.zeros((n, 0), dtype=np.float32)
     found = np.empty((n, kinds * d), dtype=np.float32)
     for start in range(0, d, _COLUMNS_AT_ONCE):
@@ -206,13 +196,6 @@ def _shuffled_deviation(factors: Singles, e: Floats, stratum: Ints) -> Singles:
     )
 
 
-def _sampled(X: NDArray[np.floating], settings: EvidenceSettings, rng: np.random.Generator) -> Ints:
-    """Return the numbers of the rows; of very many, or very wide ones, draw some."""
-    most = min(settings.most_score_rows, settings.most_score_values // max(1, X.shape[1]))
-    n = len(X)
-    return np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
-
-
 def _order_by_values(X: NDArray[np.floating], correct: Floats, confidence: Floats) -> Ints:
     """Sort the rows by their own values, so that the result does not depend on the order of the rows in the data."""
     direction = np.cos(np.arange(X.shape[1]))
@@ -222,7 +205,7 @@ def _order_by_values(X: NDArray[np.floating], correct: Floats, confidence: Float
 
 
 def smoothers_of(
-    X: NDArray[np.floating], confidence: Floats, settings: EvidenceSettings, rng: np.random.Generator
+    X: NDArray[np.floating], confidence: Floats, rng: np.random.Generator
 ) -> tuple[Singles, Floats, Singles] | None:
     """Smooth by components, around landmarks and by cluster; None where no input varies. No outcome is looked at.
 
@@ -232,7 +215,7 @@ def smoothers_of(
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> columns, weights, _ = smoothers_of(rng.normal(size=(500, 3)), rng.random(500), EVIDENCE_DEFAULTS, rng)
+    >>> columns, weights, _ = smoothers_of(rng.normal(size=(500, 3)), rng.random(500), rng)
     >>> columns.shape, weights.shape
     ((500, 289), (289, 8))
     """
@@ -240,12 +223,12 @@ def smoothers_of(
     if places.shape[1] == 0:
         return None
     blocks = [(places, np.column_stack([np.ones(places.shape[1]), places.var(0, dtype=np.float64)]))]
-    landmarks = places[np.sort(rng.choice(len(places), min(settings.score_landmarks, len(places)), replace=False))]
+    landmarks = places[np.sort(rng.choice(len(places), min(settings.SCORE_LANDMARKS, len(places)), replace=False))]
     # |x - l|^2 from products; rounding can make it negative
     squares = (places**2).sum(1)[:, None] + (landmarks**2).sum(1) - 2 * (places @ landmarks.T)
     near = -np.maximum(squares, 0) / np.float32(median_distance(places, rng) ** 2)
-    blocks += [_alone(np.exp(near / np.float32(scale**2))) for scale in settings.score_widths]
-    for centres in find_centres(places, settings.score_clusters, int(rng.integers(2**31))):
+    blocks += [_alone(np.exp(near / np.float32(scale**2))) for scale in settings.SCORE_WIDTHS]
+    for centres in find_centres(places, settings.SCORE_CLUSTERS, int(rng.integers(2**31))):
         member = np.eye(len(centres), dtype=np.float32)[nearest(places, centres)]
         blocks.append(_alone(member / np.sqrt(np.maximum(member.sum(0), 1))))
     columns, weights = zip(*blocks, strict=True)
@@ -282,23 +265,19 @@ def _factors(columns: Singles, confidence: Floats, stratum: Ints, mass: Floats) 
     return factors
 
 
-def _deflation(
-    factors: Singles, e: Floats, residual: Floats, variance: Floats, stratum: Ints, design: SurveyDesign | None
-) -> Singles:
+def _deflation(factors: Singles, e: Floats, stratum: Ints, rows: LabelledRows) -> Singles:
     """Return what each inner sum is multiplied by, (m,): one over the root of its design effect."""
-    if design is None or design.group is None:
+    if rows.group is None:
         return np.ones(factors.shape[1], dtype=np.float32)
     effects = []
     # one column after the other: all of them as float64 would take more memory than the rest of a run
     for column in (one.astype(np.float64) for one in factors.T):
         shuffled = float(shuffle_variances(centred(e, stratum), centred(column, stratum), stratum).sum())
-        effects.append(design.design_effect(column, residual, variance, independent=shuffled))
+        effects.append(rows.design.design_effect(column, rows.residual, rows.variance, independent=shuffled))
     return (1 / np.sqrt(effects)).astype(np.float32)
 
 
-def shuffles(
-    e: Floats, stratum: Ints, draws: int, rng: np.random.Generator, settings: EvidenceSettings = EVIDENCE_DEFAULTS
-) -> Iterator[Singles]:
+def shuffles(e: Floats, stratum: Ints, draws: int, rng: np.random.Generator) -> Iterator[Singles]:
     """Shuffle values within strata, some draws at a time, each (k, n).
 
     Examples
@@ -311,7 +290,7 @@ def shuffles(
     order, rows = np.argsort(stratum, kind="stable"), np.bincount(stratum)
     # strata of one size lie in one table, and are shuffled by one call
     tables = [order[(rows == size)[stratum[order]]].reshape(-1, size) for size in np.unique(rows[rows > 0])]
-    single, step = e.astype(np.float32), max(1, settings.shuffled_in_memory // len(e))
+    single, step = e.astype(np.float32), max(1, settings.SHUFFLED_IN_MEMORY // len(e))
     for start in range(0, draws, step):
         dealt = np.empty((min(step, draws - start), len(e)), dtype=np.float32)
         for table in tables:

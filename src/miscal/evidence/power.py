@@ -34,27 +34,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
-from miscal.base.checks import check_confidence, check_correct, check_weight
 from miscal.base.document import Number, Part, Share
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS, worst_slice
 from miscal.calibration.metrics.scores import brier
 from miscal.estimators.auto.clusters import find_centres, nearest
+from miscal.evidence import settings
 from miscal.evidence.blocks import spend, surprise_among
 from miscal.evidence.conditional import strata
 from miscal.evidence.kernel_score import SmoothedResiduals
-from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Block = tuple[Floats, Floats, Floats, float]
 
 
-def detectable_size(
-    rows: LabelledRows,
-    level: float = EVIDENCE_DEFAULTS.significance,
-    settings: EvidenceSettings = EVIDENCE_DEFAULTS,
-) -> float | None:
+def detectable_size(rows: LabelledRows, level: float = settings.SIGNIFICANCE) -> float | None:
     """Mean absolute hidden miscalibration that is claimed with 80 % power.
 
     Takes rows: whose outcomes are not looked at; level: what the p-value of the field must be below. Returns float or
@@ -67,19 +62,19 @@ def detectable_size(
     >>> round(detectable_size(rows), 3), detectable_size(rows.take(slice(3)))
     (0.047, None)
     """
-    blocks = [_before_outcomes(part, settings) for part in rows.in_turn()]
+    blocks = [_before_outcomes(part) for part in rows.in_turn()]
     low, high = 0.0, 0.5
-    if _surplus(blocks, high, level, settings) < 0:
+    if _surplus(blocks, high, level) < 0:
         return None
-    for _ in range(settings.halvings):
+    for _ in range(settings.HALVINGS):
         middle = (low + high) / 2
-        low, high = (low, middle) if _surplus(blocks, middle, level, settings) >= 0 else (middle, high)
+        low, high = (low, middle) if _surplus(blocks, middle, level) >= 0 else (middle, high)
     return float(np.mean(np.concatenate([mass * _hidden(expected, high) for expected, mass, *_ in blocks])))
 
 
-def _before_outcomes(rows: LabelledRows, settings: EvidenceSettings) -> Block:
+def _before_outcomes(rows: LabelledRows) -> Block:
     """Return E[y | f], how much rows count, which part of their variance strata leave, and the design effect."""
-    stratum, effect = strata(rows.confidence, settings.stratum_rows, rows.group), 1.0
+    stratum, effect = strata(rows.confidence, settings.STRATUM_ROWS, rows.group), 1.0
     if rows.design is not None:
         # what a field would meet that is alike in all rows of a group
         effect = rows.design.design_effect(rows.mass, np.zeros(len(rows)), rows.variance)
@@ -92,7 +87,7 @@ def _hidden(expected: Floats, size: float) -> Floats:
     return np.minimum(size, np.minimum(expected, 1 - expected))
 
 
-def _surplus(blocks: Sequence[Block], size: float, level: float, settings: EvidenceSettings) -> float:
+def _surplus(blocks: Sequence[Block], size: float, level: float) -> float:
     """By how many standard deviations the expected sum is above what 80 % power takes."""
     weight = spend([len(expected) for expected, *_ in blocks], [True] * len(blocks)).weight
     mean, variance = 0.0, 0.0
@@ -104,7 +99,7 @@ def _surplus(blocks: Sequence[Block], size: float, level: float, settings: Evide
             mean += w * float(left * mass * hidden @ hidden) / np.sqrt(null)
             # what is hidden is no noise
             variance += w**2 * effect * float(kept @ (stated - hidden**2)) / null
-    return mean + float(ndtri(level)) - settings.z_power * float(np.sqrt(max(variance, 0.0)))
+    return mean + float(ndtri(level)) - settings.Z_POWER * float(np.sqrt(max(variance, 0.0)))
 
 
 @dataclass(frozen=True)
@@ -136,14 +131,14 @@ class Threshold:
 
 
 def threshold_sensitivity(
-    correct: ArrayLike,
-    confidence: ArrayLike,
+    correct: Floats,
+    confidence: Floats,
     cut: Callable[[float], ArrayLike],
     *,
-    epsilons: Sequence[float] = EVIDENCE_DEFAULTS.epsilons,
+    epsilons: Sequence[float] = settings.EPSILONS,
     min_rows: int = MIN_SLICE_ROWS,
     by: Literal["smece", "brier"] = "smece",
-    weights: ArrayLike | None = None,
+    weights: Floats | None = None,
 ) -> tuple[Threshold, ...]:
     """Cut the same field at several epsilons.
 
@@ -153,42 +148,30 @@ def threshold_sensitivity(
 
     Examples
     --------
-    >>> y, f, delta = [1, 0] * 50, [0.5] * 100, np.array([0.3, -0.08] * 50)
+    >>> y, f, delta = np.tile([1.0, 0.0], 50), np.full(100, 0.5), np.tile([0.3, -0.08], 50)
     >>> def cut(epsilon):
     ...     return np.select([delta < -epsilon, delta > epsilon], ["over", "under"], "good")
     >>> [(t.share_over, t.share_under) for t in threshold_sensitivity(y, f, cut, epsilons=(0.05, 0.1))]
     [(0.5, 0.5), (0.0, 0.5)]
     """
-    y, f = check_correct(correct), check_confidence(confidence)
-    weight = check_weight(weights, len(y), name="weights")
-    return tuple(_at(y, f, weight, np.asarray(cut(one), dtype=object), one, min_rows, by) for one in epsilons)
-
-
-def _at(
-    correct: np.ndarray,
-    confidence: np.ndarray,
-    weight: np.ndarray,
-    regime: np.ndarray,
-    epsilon: float,
-    min_rows: int,
-    by: str,
-) -> Threshold:
-    shares = {f"share_{name}": float(np.average(regime == name, weights=weight)) for name in ("over", "under")}
-    found = worst_slice(correct, confidence, regime, min_rows=min_rows, sample_weight=weight)
-    if not found.slices:
-        return Threshold(float(epsilon), **shares, gap=None, worst=None, share_worst=None, brier_gap=None)
-    inside = {name: regime == name for name in found.slices}
-    briers = {name: brier(correct[rows], confidence[rows], sample_weight=weight[rows]) for name, rows in inside.items()}
-    score = briers if by == "brier" else found.slices
-    worst = max(score, key=lambda name: score[name])
-    return Threshold(
-        float(epsilon),
-        **shares,
-        gap=found.slices[worst] - found.smece,
-        worst=worst,
-        share_worst=shares[f"share_{worst}"],
-        brier_gap=briers[worst] - brier(correct, confidence, sample_weight=weight),
-    )
+    weight = np.ones(len(correct)) if weights is None else weights
+    whole, found = brier(correct, confidence, sample_weight=weight), []
+    for epsilon in epsilons:
+        regime = np.asarray(cut(epsilon), dtype=object)
+        parts = {name: regime == name for name in ("over", "under")}
+        shares = {f"share_{name}": float(np.average(rows, weights=weight)) for name, rows in parts.items()}
+        slices = worst_slice(correct, confidence, regime, min_rows=min_rows, sample_weight=weight)
+        briers = {
+            name: brier(correct[parts[name]], confidence[parts[name]], sample_weight=weight[parts[name]])
+            for name in slices.slices
+        }
+        known = {"worst": None, "gap": None, "share_worst": None, "brier_gap": None}
+        if scores := briers if by == "brier" else slices.slices:
+            worst = max(scores, key=scores.__getitem__)
+            gap, share = slices.slices[worst] - slices.smece, shares[f"share_{worst}"]
+            known = {"worst": worst, "gap": gap, "share_worst": share, "brier_gap": briers[worst] - whole}
+        found.append(Threshold(float(epsilon), **shares, **known))
+    return tuple(found)
 
 
 Singles = NDArray[np.float32]
@@ -217,10 +200,7 @@ class DetectablePlace(Part):
 
 
 def detectable_places(
-    rows: SmoothedResiduals,
-    level: float,
-    settings: EvidenceSettings = EVIDENCE_DEFAULTS,
-    random_state: int | np.random.Generator = 0,
+    rows: SmoothedResiduals, level: float, random_state: int | np.random.Generator = 0
 ) -> tuple[DetectablePlace, ...]:
     """Sizes of hidden miscalibration that are claimed with 80 % power on average over unknown places.
 
@@ -231,7 +211,7 @@ def detectable_places(
     >>> from miscal.evidence.kernel_score import smoothed_residuals
     >>> rng = np.random.default_rng(0)
     >>> X, f = rng.normal(size=(1000, 3)), rng.uniform(0.3, 0.7, 1000)
-    >>> rows = smoothed_residuals(X, (rng.random(1000) < f).astype(float), f, f)
+    >>> rows = smoothed_residuals(X, LabelledRows((rng.random(1000) < f).astype(float), f, f))
     >>> for found in detectable_places(rows, 0.05):
     ...     print(found.place, round(found.size, 2), round(found.average, 3))
     halves 0.06 0.056
@@ -242,7 +222,7 @@ def detectable_places(
     usual = np.sort(surprise_among(null, shuffled))
     # sums of a few shuffles are added to those of every planted place; what single columns say in these shuffles
     # stands for what they say of a planted place, which is more
-    some = 1 + rng.choice(len(null), settings.planted_noises, replace=False)
+    some = 1 + rng.choice(len(null), settings.PLANTED_NOISES, replace=False)
 
     def power(off: Singles) -> float:
         """Share of p-values below the level, where rows are off by (places, n)."""
@@ -253,26 +233,22 @@ def detectable_places(
         return float(np.mean((1 + larger) / (1 + len(usual)) < level))
 
     return (
-        _detectable("halves", halves(rows, settings, rng), rows, power, settings),
-        _detectable("cluster", clusters(rows, settings, rng), rows, power, settings),
+        _detectable("halves", halves(rows, rng), rows, power),
+        _detectable("cluster", clusters(rows, rng), rows, power),
     )
 
 
 def _detectable(
-    place: Literal["halves", "cluster"],
-    signs: Singles,
-    rows: SmoothedResiduals,
-    power: Callable[[Singles], float],
-    settings: EvidenceSettings,
+    place: Literal["halves", "cluster"], signs: Singles, rows: SmoothedResiduals, power: Callable[[Singles], float]
 ) -> DetectablePlace:
-    wanted = ndtr(settings.z_power)
+    wanted = ndtr(settings.Z_POWER)
     mass = np.broadcast_to(rows.mass, signs.shape)
     # rounding may carry the mean of ones past 1
     share = min(1.0, float(np.average(signs != 0, weights=mass)))
     low, high = 0.0, 1.0
     if power(planted(rows, signs, high)) < wanted:
         return DetectablePlace(place=place, share=share, size=None, average=None)
-    for _ in range(settings.planted_halvings):
+    for _ in range(settings.PLANTED_HALVINGS):
         middle = (low + high) / 2
         enough = power(planted(rows, signs, middle)) >= wanted
         low, high = (low, middle) if enough else (middle, high)
@@ -282,18 +258,18 @@ def _detectable(
     return DetectablePlace(place=place, share=share, size=size, average=average)
 
 
-def halves(rows: SmoothedResiduals, settings: EvidenceSettings, rng: np.random.Generator) -> Singles:
+def halves(rows: SmoothedResiduals, rng: np.random.Generator) -> Singles:
     """Sign of each row on either side of the median of random directions."""
-    direction = rng.standard_normal((settings.planted_places, rows.places.shape[1])).astype(np.float32)
+    direction = rng.standard_normal((settings.PLANTED_PLACES, rows.places.shape[1])).astype(np.float32)
     along = direction @ rows.places.T
     return np.where(along > np.median(along, axis=1, keepdims=True), 1, -1).astype(np.float32)
 
 
-def clusters(rows: SmoothedResiduals, settings: EvidenceSettings, rng: np.random.Generator) -> Singles:
+def clusters(rows: SmoothedResiduals, rng: np.random.Generator) -> Singles:
     """One sign on the cluster of a random row, 0 elsewhere, by several partitions."""
-    n, seeds = len(rows.places), rng.integers(2**31, size=settings.planted_partitions).tolist()
-    parts = [nearest(rows.places, find_centres(rows.places, (settings.planted_clusters,), seed)[0]) for seed in seeds]
-    cluster = np.repeat(parts, settings.planted_places // len(parts), axis=0)
+    n, seeds = len(rows.places), rng.integers(2**31, size=settings.PLANTED_PARTITIONS).tolist()
+    parts = [nearest(rows.places, find_centres(rows.places, (settings.PLANTED_CLUSTERS,), seed)[0]) for seed in seeds]
+    cluster = np.repeat(parts, settings.PLANTED_PLACES // len(parts), axis=0)
     own = cluster[np.arange(len(cluster)), rng.integers(n, size=len(cluster))]
     return ((cluster == own[:, None]) * rng.choice([-1, 1], (len(cluster), 1))).astype(np.float32)
 

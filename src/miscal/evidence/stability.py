@@ -29,15 +29,14 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from miscal.base.checks import check_confidence, check_correct, check_lengths, check_weight
 from miscal.base.errors import InputError
-from miscal.calibration.labelled_rows import LabelledRows, check_rows, drawn_counts
+from miscal.calibration.labelled_rows import LabelledRows, drawn_counts, labelled
 from miscal.calibration.metrics.confidence_cells import ConfidenceCells, merge, simulate, smece_statistic
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS, worst_slice
 from miscal.calibration.survey_design import SurveyDesign, correlation
-from miscal.evidence.settings import EVIDENCE_DEFAULTS
+from miscal.evidence import settings
 
 Floats = NDArray[np.float64]
 Resampler = Callable[[np.random.Generator], Floats]
@@ -73,15 +72,14 @@ def bernoulli_outcomes(probability: Floats, design: SurveyDesign | None = None) 
 
     Examples
     --------
-    >>> bernoulli_outcomes([0.0, 1.0])(np.random.default_rng(0)).tolist()
+    >>> bernoulli_outcomes(np.array([0.0, 1.0]))(np.random.default_rng(0)).tolist()
     [0.0, 1.0]
     >>> pairs = SurveyDesign(np.array([0, 0, 1, 1]), 1.0)
     >>> bernoulli_outcomes(np.full(4, 0.5), pairs)(np.random.default_rng(1)).tolist()
     [1.0, 1.0, 0.0, 0.0]
     """
-    rate = check_confidence(probability, name="probability")
-    uniform = _uniform(len(rate), design, 0.0 if design is None else _both_join(rate, design))
-    return lambda rng: (uniform(rng) < rate).astype(np.float64)
+    uniform = _uniform(len(probability), design, 0.0 if design is None else _both_join(probability, design))
+    return lambda rng: (uniform(rng) < probability).astype(np.float64)
 
 
 def permuted_outcomes(correct: Floats, split: NDArray[np.str_], design: SurveyDesign | None = None) -> Resampler:
@@ -92,18 +90,16 @@ def permuted_outcomes(correct: Floats, split: NDArray[np.str_], design: SurveyDe
 
     Examples
     --------
-    >>> draw = permuted_outcomes([0, 1, 1, 0, 1], ["train", "train", "train", "test", "test"])
+    >>> draw = permuted_outcomes(np.array([0.0, 1, 1, 0, 1]), np.array(["train"] * 3 + ["test"] * 2))
     >>> y = draw(np.random.default_rng(0))
     >>> y[:3].sum(), y[3:].tolist()
     (np.float64(2.0), [0.0, 1.0])
     """
-    check_lengths(correct=correct, split=split)
-    y, names = check_correct(correct), np.asarray(split)
-    parts = [np.flatnonzero(names == name) for name in ("train", "val")]
-    dealt = [_dealt(y[rows], None if design is None else design.take(rows)) for rows in parts]
+    parts = [np.flatnonzero(split == name) for name in ("train", "val")]
+    dealt = [_dealt(correct[rows], None if design is None else design.take(rows)) for rows in parts]
 
     def draw(rng: np.random.Generator) -> Floats:
-        drawn = y.copy()
+        drawn = correct.copy()
         for rows, deal in zip(parts, dealt, strict=True):
             drawn[rows] = deal(rng)
         return drawn
@@ -170,7 +166,7 @@ def null_audit(
     resample: Resampler,
     correct: Floats,
     *,
-    n_draws: int = EVIDENCE_DEFAULTS.null_draws,
+    n_draws: int = settings.NULL_DRAWS,
     random_state: int | np.random.Generator = 0,
 ) -> dict[str, NullStatistic]:
     """Compare statistics of the data with those of draws from a null.
@@ -186,23 +182,17 @@ def null_audit(
     >>> found["excess"].p_value
     0.01
     """
-    if n_draws < 1:
-        raise InputError(f"n_draws must be at least 1; got {n_draws}")
     rng = np.random.default_rng(random_state)
-    observed = _finite(statistics(check_correct(correct)))
+    observed = _finite(statistics(correct))
     drawn = [_finite(statistics(resample(rng))) for _ in range(n_draws)]
-    return {name: _compare(value, np.array([draw[name] for draw in drawn])) for name, value in observed.items()}
-
-
-def _compare(observed: float, draws: Floats) -> NullStatistic:
-    return NullStatistic(
-        observed=observed,
-        draws=tuple(draws.tolist()),
-        mean=float(draws.mean()),
-        std=float(draws.std(ddof=1)) if len(draws) > 1 else 0.0,
+    found = {}
+    for name, value in observed.items():
+        draws = [draw[name] for draw in drawn]
+        some = spread(draws)
         # the data count as one of the draws, or the test would reject too often (Phipson & Smyth, 2010)
-        p_value=(1 + int(np.sum(draws >= observed))) / (1 + len(draws)),
-    )
+        p_value = (1 + sum(one >= value for one in draws)) / (1 + n_draws)
+        found[name] = NullStatistic(value, tuple(draws), some.mean, some.std, p_value)
+    return found
 
 
 def _finite(values: Mapping[str, float]) -> dict[str, float]:
@@ -289,7 +279,7 @@ class Stability:
     pairs: tuple[SeedPair, ...]
 
 
-def seed_stability(fields: ArrayLike, *, gaps: Sequence[float] = ()) -> Stability:
+def seed_stability(fields: Sequence[Floats], *, gaps: Sequence[float] = ()) -> Stability:
     """Compare the fields that several seeds found.
 
     Takes fields (k, n): one field (positive: under-confident) per seed, on the same rows; gaps: the worst-slice gap
@@ -301,9 +291,7 @@ def seed_stability(fields: ArrayLike, *, gaps: Sequence[float] = ()) -> Stabilit
     >>> round(found.correlation.mean, 6), found.sign_agreement.mean
     (1.0, 1.0)
     """
-    values = np.asarray(fields, dtype=np.float64)
-    if values.ndim != 2 or len(values) < 2 or values.shape[1] == 0 or not np.isfinite(values).all():
-        raise InputError(f"fields must be finite numbers of shape (seeds >= 2, rows >= 1); got shape {values.shape}")
+    values = np.asarray(fields)
     pairs = tuple(_agreement(values, a, b) for a, b in combinations(range(len(values)), 2))
     defined = [pair for pair in pairs if pair.correlation is not None]
     return Stability(
@@ -374,15 +362,15 @@ class SliceBootstrap:
 
 
 def slice_bootstrap(
-    correct: ArrayLike,
-    confidence: ArrayLike,
-    regime: ArrayLike,
+    correct: Floats,
+    confidence: Floats,
+    regime: NDArray[np.object_],
     *,
     min_rows: int = MIN_SLICE_ROWS,
-    groups: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
+    groups: NDArray | None = None,
+    weights: Floats | None = None,
     factor: float = 1.0,
-    n_draws: int = EVIDENCE_DEFAULTS.bootstrap_draws,
+    n_draws: int = settings.BOOTSTRAP_DRAWS,
     random_state: int | np.random.Generator = 0,
 ) -> SliceBootstrap:
     """Bootstrap gap and size of the slice that is worst on the data.
@@ -394,21 +382,21 @@ def slice_bootstrap(
 
     Examples
     --------
-    >>> found = slice_bootstrap([0, 1] * 100, [0.5] * 200, ["over", "under"] * 100, n_draws=200)
+    >>> y, regime = np.tile([0.0, 1.0], 100), np.tile(["over", "under"], 100)
+    >>> found = slice_bootstrap(y, np.full(200, 0.5), regime, n_draws=200)
     >>> found.gap.low < found.gap.value and found.share.low < 0.5 < found.share.high
     True
     """
     observed = worst_slice(correct, confidence, regime, min_rows=min_rows, sample_weight=weights)
     if observed.worst is None or observed.value is None:
         return SliceBootstrap(None, None, None)
-    rows = check_rows(correct, confidence, groups=groups)
-    inside = np.asarray(regime, dtype=object) == observed.worst
+    rows, inside = labelled(correct, confidence, groups, None), regime == observed.worst
     rng = np.random.default_rng(random_state)
-    alone = rows.group is None or rows.group.max() + 1 == len(rows)
+    alone = rows.group is None or rows.n_units == len(rows)
     if alone and weights is None:
         gaps, shares = _of_rows(rows, inside, n_draws, rng)
     else:
-        weight = check_weight(weights, len(rows), name="weights")
+        weight = np.ones(len(rows)) if weights is None else weights
         rows = replace(rows, design=SurveyDesign(None if alone else rows.group, 0.0, weight))
         gaps, shares = _of_groups(rows, inside, n_draws, rng)
     if factor != 1.0:

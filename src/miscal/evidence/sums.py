@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import chdtrc, expit, log_ndtr, logit
 
-from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
+from miscal.evidence import settings
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-def near_normal(variance: Floats, third: Floats, settings: EvidenceSettings = EVIDENCE_DEFAULTS) -> NDArray[np.bool_]:
+def near_normal(variance: Floats, third: Floats) -> NDArray[np.bool_]:
     """Choose those parts of a sum, the lightest-tailed first, that add up to something normal.
 
     Parts are added in rising order of third / variance, for as long as sum third <= 0.03 (sum variance)^1.5.
@@ -39,20 +39,14 @@ def near_normal(variance: Floats, third: Floats, settings: EvidenceSettings = EV
     np.False_
     """
     order = np.argsort(third / np.maximum(variance, np.finfo(float).tiny), kind="stable")
-    fits = np.cumsum(third[order]) <= settings.normal_ratio * np.cumsum(variance[order]) ** 1.5
+    fits = np.cumsum(third[order]) <= settings.NORMAL_RATIO * np.cumsum(variance[order]) ** 1.5
     chosen = np.zeros(len(order), dtype=np.bool_)
     # the last prefix that fits, not the first that does not: one heavy part may be outweighed by the many after it
     chosen[order[: len(fits) - int(np.argmax(fits[::-1]))]] = fits.any()
     return chosen
 
 
-def bernoulli_sums(
-    weight: Floats,
-    probability: Floats,
-    n_draws: int,
-    rng: np.random.Generator,
-    settings: EvidenceSettings = EVIDENCE_DEFAULTS,
-) -> Floats:
+def bernoulli_sums(weight: Floats, probability: Floats, n_draws: int, rng: np.random.Generator) -> Floats:
     """Draw from the law of sum weight * (y - probability), y ~ Bernoulli(probability) independent.
 
     Exact. Only the rarer of the two outcomes is drawn, so time goes with the sum of min(p, 1 - p), not with the rows.
@@ -71,11 +65,11 @@ def bernoulli_sums(
     # the value without any hit; each hit adds its weight
     sums = np.full(n_draws, -float(weight @ rare))
     # By octaves: every rare is at least half the largest of its octave, so at least half of the hits below are kept.
-    octave = np.maximum(np.frexp(rare)[1], settings.least_octave)
+    octave = np.maximum(np.frexp(rare)[1], settings.LEAST_OCTAVE)
     for value in np.unique(octave[rare > 0]):
         rows = np.flatnonzero(octave == value)
         largest = float(rare[rows].max())
-        step = int(np.ceil(settings.draws_in_memory / (largest * len(rows) + 1)))
+        step = int(np.ceil(settings.DRAWS_IN_MEMORY / (largest * len(rows) + 1)))
         for start in range(0, n_draws, step):
             number = min(step, n_draws - start)
             draw, row = np.divmod(_hits(number * len(rows), largest, rng), len(rows))
@@ -102,9 +96,7 @@ _FARTHEST_TILT = 200.0
 """In standard deviations of the sum: beyond it, every outcome is 0 or 1 for all practical purposes."""
 
 
-def has_steps(
-    weight: Floats, probability: Floats, variance: float = 0.0, settings: EvidenceSettings = EVIDENCE_DEFAULTS
-) -> bool:
+def has_steps(weight: Floats, probability: Floats, variance: float = 0.0) -> bool:
     """Tell whether sum weight * (y - probability) + noise moves in steps that its saddlepoint does not see.
 
     Of a sum with steps of size h, |E exp(i t sum)| is 1 at t = 2 pi / h, and of one without it is small. What is there
@@ -123,7 +115,7 @@ def has_steps(
     heaviest = float(np.abs(weight).max(initial=0.0))
     if heaviest == 0 or spread == 0:
         return False
-    finest = 2 * np.pi / (settings.most_step * spread)
+    finest = 2 * np.pi / (settings.MOST_STEP * spread)
     # waves are as narrow as 1 / spread
     for t in np.arange(np.pi / heaviest, finest, 0.5 / spread):
         size = 1 - 2 * probability * (1 - probability) * (1 - np.cos(t * weight))

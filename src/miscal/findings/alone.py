@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -156,10 +157,10 @@ def decided_alone(
             SelectiveRisk(some.take(those)) if those.any() else None for some, those in ((own, able), (raw, raw_able))
         )
         own_share, raw_share = average(able, rows.weight), average(raw_able, rows.weight)
-        promises = [
-            _alone(error, side, own, able, risks, _by_itself(by_raw, error, side, raw_share), groups)
-            for error in dict.fromkeys(max_errors)
-        ]
+        promises = []
+        for error in dict.fromkeys(max_errors):
+            known = {"max_error": error, "decision": side, "raw": _by_itself(by_raw, error, side, raw_share)}
+            promises.append(Alone(**known, **_promise(error, side, own, able, risks, groups)))
         found += promises
         by_corrected = _curve(risks, side, own_share, [one.threshold for one in promises])
         by_itself = _curve(by_raw, side, raw_share, [one.raw.threshold for one in promises])
@@ -203,36 +204,28 @@ def _curve(risks: SelectiveRisk | None, side: str, able: float, promised: Sequen
     )
 
 
-def _alone(
-    max_error: float,
-    side: str,
-    rows: LabelledRows,
-    able: Mask,
-    risks: SelectiveRisk | None,
-    raw: OwnThreshold,
-    groups: AskedGroups,
-) -> Alone:
-    known = {"max_error": max_error, "decision": side, "raw": raw}
+def _promise(
+    max_error: float, side: str, rows: LabelledRows, able: Mask, risks: SelectiveRisk | None, groups: AskedGroups
+) -> dict[str, Any]:
+    """Say what the corrected confidence allows: fields of :class:`Alone`."""
     promised = None if risks is None else risks.promised(max_error)
     if risks is None or promised is None:
         needed = None if risks is None else risks.rows_needed(max_error)
         units = None if needed is None else int(np.ceil(needed * rows.n_units / able.sum()))
-        nothing = RiskLimit(value=None, upper=None)
-        return Alone(**known, threshold=None, n=0, share=Measure(value=0.0), error=nothing, units_needed=units)
+        nothing = {"threshold": None, "n": 0, "share": Measure(value=0.0), "error": RiskLimit(value=None, upper=None)}
+        return nothing | {"units_needed": units}
     inside = able & decided(rows.confidence, promised.value)
     share = average(inside, rows.weight)
-    everyone = np.ones(len(rows), dtype=bool)
-    whole = len(rows) / effect_of_mean(
-        LabelledRows.of(inside.astype(float), np.full(len(rows), share), group=rows.group, weight=rows.weight), everyone
-    )
-    return Alone(
-        **known,
-        threshold=_written(promised.value, side),
-        n=int(inside.sum()),
-        share=Measure(value=share, interval=proportion_interval(share, whole, SIGNIFICANCE)),
-        error=RiskLimit(value=promised.error, upper=promised.upper),
-        breaks=_breaks(rows, inside, max_error, groups),
-    )
+    known = {"group": rows.group, "weight": rows.weight}
+    decisions = LabelledRows.of(inside.astype(float), np.full(len(rows), share), **known)
+    whole = len(rows) / effect_of_mean(decisions, np.ones(len(rows), dtype=bool))
+    return {
+        "threshold": _written(promised.value, side),
+        "n": int(inside.sum()),
+        "share": Measure(value=share, interval=proportion_interval(share, whole, SIGNIFICANCE)),
+        "error": RiskLimit(value=promised.error, upper=promised.upper),
+        "breaks": _breaks(rows, inside, max_error, groups),
+    }
 
 
 def _written(threshold: float, side: str) -> float:

@@ -90,11 +90,11 @@ class Thresholds:
         >>> Thresholds.of([0.8], (9, 1), 0.03)
         Thresholds(given=(0.8,), cost=(9.0, 1.0), max_error=(0.03,))
         """
-        accepted = _numbers(_several(max_error), "max_error must be a share of wrong decisions, or several")
+        accepted = _numbers(max_error, "max_error must be a share of wrong decisions, or several")
         for one in accepted:
             if not 0 < one <= 0.5:
                 raise InputError(f"max_error must be above 0 and at most 0.5; got {one:g}")
-        given = _numbers(_several(thresholds), "threshold must be a number between 0 and 1, or several")
+        given = _numbers(thresholds, "threshold must be a number between 0 and 1, or several")
         for one in given:
             if not 0 < one < 1:
                 raise InputError(f"threshold must be above 0 and below 1; got {one:g}")
@@ -119,13 +119,9 @@ class Thresholds:
         return {name: values for name, values in asked.items() if values}
 
 
-def _several(values: Any) -> Any:
-    return [values] if np.ndim(values) == 0 else values
-
-
 def _numbers(values: Any, wanted: str) -> tuple[float, ...]:
     try:
-        found = tuple(float(one) for one in values)
+        found = tuple(float(one) for one in ([values] if np.ndim(values) == 0 else values))
     except (TypeError, ValueError):
         raise InputError(f"{wanted}; got {values!r}") from None
     if any(one != one for one in found):

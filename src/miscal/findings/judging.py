@@ -22,10 +22,10 @@ from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL
 from miscal.calibration.survey_design import average, deflated, kish, shares
 from miscal.data.triples import Triples
 from miscal.evidence.conditional import centred, shuffle_thirds, shuffle_variances, strata
-from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
+from miscal.evidence.settings import SIGNIFICANCE, STRATUM_ROWS
 from miscal.evidence.sums import near_normal
 from miscal.findings.enrichment import encode, enrich, keywords
-from miscal.findings.ledger.exact import exact_p_value
+from miscal.findings.ledger.blocks import exact_p_value
 from miscal.findings.residuals import binomial_residual, holm, proportion_residual
 
 REGIMES = ("over", "good", "under")
@@ -133,7 +133,7 @@ def judge_regimes(rows: LabelledRows, regime: np.ndarray) -> dict[str, Judged]:
 
 def strata_of(rows: LabelledRows) -> np.ndarray:
     """Cut rows into strata of near-equal confidence, in which rows of one group and one confidence count once."""
-    return strata(rows.confidence, EVIDENCE_DEFAULTS.stratum_rows, rows.group)
+    return strata(rows.confidence, STRATUM_ROWS, rows.group)
 
 
 def _visible(rows: LabelledRows, inside: np.ndarray, stratum: np.ndarray, effect: float) -> MeasureAgainstNull:

@@ -34,11 +34,11 @@ from miscal.calibration.survey_design import SurveyDesign, fewness
 from miscal.evidence.conditional import centred
 from miscal.evidence.sums import chi_squares_p_value
 from miscal.findings.ledger.bins import TrendRows
-from miscal.findings.ledger.exact import Strata, cut_into_strata
-from miscal.findings.ledger.settings import LedgerSettings
+from miscal.findings.ledger.blocks import Strata, cut_into_strata
+from miscal.findings.ledger.settings import LEDGER_DEFAULTS
 from miscal.findings.ledger.sizes import GroupTest, size, trend_size
 
-Floats = NDArray[np.float64]
+Floats, Ints = NDArray[np.float64], NDArray[np.int64]
 
 _PAIRS_SEEN = 2.0
 """Added to the sum that products of residuals of two models are divided by: two models that share few questions are
@@ -75,7 +75,7 @@ class GroupTests:
     residuals, less the same. `total, variance, gain`, (M,) float64: T, V and k.
     """
 
-    place: NDArray[np.int64]
+    place: Ints
     factors: Floats
     centred: Floats
     left: Floats
@@ -92,9 +92,7 @@ class Without:
     residuals without what the groups explain of them.
     """
 
-    def __init__(
-        self, given: Sequence[Floats], within: Sequence[NDArray[np.int64]], mass: Floats, residual: Floats
-    ) -> None:
+    def __init__(self, given: Sequence[Floats], within: Sequence[Ints], mass: Floats, residual: Floats) -> None:
         self.within, self.mass = within, mass
         self.known = [np.column_stack([one[own] for one in given]) for own in within] if given else []
         products = (known.T @ (mass[own, None] * known) for own, known in zip(within, self.known, strict=False))
@@ -113,23 +111,21 @@ class ModelTests:
     """Tests groups within each of several models; strata are cut once.
 
     `rows`: of all models, with a part for each, and the questions as groups. `seed`: of the order of rows of equal
-    confidence. `min_rows`: fewest rows of a model in the group, and outside it, that its effect is measured from.
+    confidence.
     """
 
-    def __init__(
-        self, rows: LabelledRows, models: int, settings: LedgerSettings, seed: int, min_rows: int = 20
-    ) -> None:
-        self.rows, self.models, self.settings, self.min_rows = rows, models, settings, min_rows
+    def __init__(self, rows: LabelledRows, models: int, seed: int) -> None:
+        self.rows, self.models = rows, models
         self.part = np.zeros(len(rows), np.int64) if rows.part is None else rows.part
         rng = np.random.default_rng((seed, _STREAM))
-        width = settings.stratum_width(len(rows)) * rows.rows_per_unit
+        width = LEDGER_DEFAULTS.stratum_width(len(rows)) * rows.rows_per_unit
         self.strata = Strata.of(rows, cut_into_strata(rows.confidence, width, rng, self.part))
         self.residual = centred(rows.residual, self.strata.stratum, rows.mass)
         question = np.arange(len(rows)) if rows.group is None else rows.group
         # rows of one question and one model are a cell of a table of questions by models
         at, self.cell = np.unique(question * models + self.part, return_inverse=True)
         self.place, self.shape = (at // models, at % models), (int(question.max()) + 1, models)
-        self.within: list[tuple[NDArray[np.int64], SurveyDesign | None]] = []
+        self.within: list[tuple[Ints, SurveyDesign | None]] = []
         for model in range(models):
             own = np.flatnonzero(self.part == model)
             taken = rows.take(own)
@@ -166,8 +162,8 @@ class ModelTests:
         total, gain = (np.bincount(self.part, a * by, self.models) for by in (left, b))
         variance = np.bincount(self.part, self.strata.scatter * a**2, self.models)
         n, size = (np.bincount(self.part, by, self.models) for by in (inside, np.ones(len(a))))
-        enough = gain > self.settings.variance_left * np.bincount(self.part, self.rows.mass * every**2, self.models)
-        able = (variance > 0) & enough & (np.minimum(n, size - n) >= self.min_rows)
+        enough = gain > LEDGER_DEFAULTS.variance_left * np.bincount(self.part, self.rows.mass * every**2, self.models)
+        able = (variance > 0) & enough & (np.minimum(n, size - n) >= LEDGER_DEFAULTS.min_rows)
         for model in np.flatnonzero(able).tolist():
             own, design = self.within[model]
             if design is not None:
@@ -179,7 +175,7 @@ class ModelTests:
         """Measure the effect of a group in each model that can test it, by the place of the model."""
         test = self.of(column, inside)
         return {
-            place: self._size(test, self.within[place][0], float(total), float(variance), trend)
+            place: self._size(test, self.within[place][0], float(total), float(variance), trend, None)
             for place, total, variance in zip(test.place.tolist(), test.total, test.variance, strict=True)
         }
 
@@ -196,23 +192,16 @@ class ModelTests:
         return MeasureAgainstNull(value=found.value, interval=found.interval, p_value=p_value)
 
     def _size(
-        self,
-        test: GroupTests,
-        own: NDArray[np.int64],
-        total: float,
-        variance: float,
-        trend: TrendRows | None,
-        level: float | None = None,
+        self, test: GroupTests, own: Ints, total: float, variance: float, trend: TrendRows | None, level: float | None
     ) -> Measure:
         """Return the size that some rows show, with an interval of the level of the tests where none is given."""
-        least = float(-ndtri((self.settings.significance if level is None else level) / 2))
+        least = float(-ndtri((LEDGER_DEFAULTS.significance if level is None else level) / 2))
         # a score of 0 says that the size is not to be shrunk: what a model shows stays as it is
         one = GroupTest(test.factors[own], total, variance, z=0.0, least=least)
         rows = self.rows.take(own)
         if trend is None:
             return size(one, rows.expected, direction=test.centred[own])
-        ends = trend._replace(upper=trend.upper[own], lower=trend.lower[own], score=trend.score[own])
-        return trend_size(rows, ends.upper, ends.lower, ends.score, one)
+        return trend_size(rows, trend.upper[own], trend.lower[own], trend.score[own], one)
 
     def difference(self, column: Floats, inside: NDArray[np.bool_], without: Without | None = None) -> float | None:
         """P-value of the effects being equal in all models that can test the group; None where fewer than two can."""

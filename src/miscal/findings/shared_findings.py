@@ -231,16 +231,16 @@ def find_shared(models: Sequence[ModelAnswers], *, seed: int = 0) -> tuple[Share
         return ()
     table = Table(together.rows, groups)
     chosen = scan(table, seed=seed, error=SHARE_OF_SHARED, settings=own).chosen
-    return tuple(_GroupsOfModels(together, groups, own, LEDGER_DEFAULTS.min_rows, seed).findings(chosen))
+    return tuple(_GroupsOfModels(together, groups, seed).findings(chosen))
 
 
 class _GroupsOfModels:
     """Tests groups in each model, and over all."""
 
-    def __init__(self, together: Stacked, groups: Groups, settings: LedgerSettings, min_rows: int, seed: int) -> None:
+    def __init__(self, together: Stacked, groups: Groups, seed: int) -> None:
         self.together, self.groups = together, groups
         self.tests, self.corrected = (
-            None if rows is None else ModelTests(rows, len(together.models), settings, seed=seed, min_rows=min_rows)
+            None if rows is None else ModelTests(rows, len(together.models), seed)
             for rows in (together.rows, together.corrected)
         )
 

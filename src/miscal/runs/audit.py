@@ -33,7 +33,7 @@ from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.registry import make_estimator, regimes_of
 from miscal.evidence import stability
 from miscal.evidence.power import Threshold, threshold_sensitivity
-from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
+from miscal.evidence.settings import EPSILONS, N_SEEDS, NULL_DRAWS, SIGNIFICANCE
 from miscal.findings.residuals import EPSILON, default_epsilon
 from miscal.findings.verdict import in_points
 from miscal.report.sheet import Column, Sheet, Table
@@ -378,8 +378,8 @@ def audit_run(
     run: RunContent,
     *,
     null: str = "visible",
-    n_draws: int = EVIDENCE_DEFAULTS.null_draws,
-    n_seeds: int = EVIDENCE_DEFAULTS.n_seeds,
+    n_draws: int = NULL_DRAWS,
+    n_seeds: int = N_SEEDS,
     device: str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Audit:
@@ -428,7 +428,7 @@ def audit_run(
     local = table["regime"].is_not_null().to_numpy()
     # regimes are cut again at the usual thresholds, or, of a rare event, in the same proportion
     usual = default_epsilon(run.summary.kind, run.summary.global_.confidence.value or 0.0)
-    epsilons = tuple(float(f"{usual * one / EPSILON:.2g}") for one in EVIDENCE_DEFAULTS.epsilons)
+    epsilons = tuple(float(f"{usual * one / EPSILON:.2g}") for one in EPSILONS)
     cuts = {"epsilons": epsilons, "min_rows": rows.min_rows, "weights": rows.weights}
     by_smece, by_brier = (
         threshold_sensitivity(correct, confidence, lambda size: regimes_of(delta, size, local), by=score, **cuts)

@@ -31,7 +31,7 @@ from miscal.calibration.metrics.scores import LOG_LOSS_CLIP, log_losses
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.fitted_rows import evaluated_rows
-from miscal.evidence import rankings
+from miscal.evidence import simultaneous
 from miscal.findings.conditions.column_kinds import Value
 from miscal.findings.conditions.condition import Condition, with_features
 from miscal.findings.judging import hidden_residual, strata_of
@@ -267,11 +267,11 @@ def measure_rankings(models: Sequence[ModelRows]) -> TableRows:
     """Fill the table ``rankings``, a row for each measure and each of at least two models.
 
     Intervals, comparisons and ranks of one measure are all right at once in 95 % of studies
-    (:func:`miscal.evidence.rankings.rank`).
+    (:func:`miscal.evidence.simultaneous.rank`).
     """
     paired, rows, values = PairedModels.of(models), [], [ranked(one) for one in models]
     for name in values[0]:
-        found = rankings.rank(*paired.means([one[name] for one in values]), higher_is_better=False)
+        found = simultaneous.rank(*paired.means([one[name] for one in values]), higher_is_better=False)
         columns = {"value": found.estimate, **attributes(found, "low", "high", "best_rank", "worst_rank")}
         rows += [
             {**one.named, "measure": name, "n": len(paired.at[k]), "common": paired.common}
@@ -303,7 +303,7 @@ class _Group:
         influence = np.concatenate([np.stack([part for _, part in known], axis=1), spare])
         self.influence = csr_array(influence)
         self.first, self.second = np.triu_indices(m, 1)
-        self.errors = [rankings.standard_errors(part) for part in self.contrasts(influence[influence.any(axis=1)])]
+        self.errors = [simultaneous.standard_errors(part) for part in self.contrasts(influence[influence.any(axis=1)])]
 
     def contrasts(self, values: Floats) -> list[Floats]:
         """Return the differences of all pairs of models, along the last axis, and their sums."""
@@ -318,7 +318,7 @@ class _Group:
     def ahead(self, critical: float) -> NDArray[np.bool_]:
         """Whether the row's model is shown to be ahead of the column's."""
         difference, total = (
-            np.sign(one) * (np.abs(one) > rankings.student(critical, clusters) * error)
+            np.sign(one) * (np.abs(one) > simultaneous.student(critical, clusters) * error)
             for one, (error, clusters) in zip(self.contrasts(self.value), self.errors, strict=True)
         )
         found = np.zeros((len(self.value), len(self.value)), dtype=bool)
@@ -361,9 +361,9 @@ def _critical(groups: Sequence[_Group]) -> float:
     width = sum(2 * len(group.first) for group in groups)
     largest = [
         np.max([group.largest(own) for group, own in zip(groups, np.split(drawn, ends, axis=1), strict=True)], axis=0)
-        for drawn in rankings.error_draws(together, rankings.DRAWS, np.random.default_rng(0), width)
+        for drawn in simultaneous.error_draws(together, simultaneous.DRAWS, np.random.default_rng(0), width)
     ]
-    return rankings.critical_value(largest)
+    return simultaneous.critical_value(largest)
 
 
 def measure_transfer_shifts(models: Sequence[ModelRows]) -> TableRows:
@@ -403,7 +403,7 @@ def measure_transfer_shifts(models: Sequence[ModelRows]) -> TableRows:
         of = {"pair_from": models[one].named["pair"], "pair_to": judged.named["pair"], "n": len(at)}
         rows.append({**named, **of, **means, "saved": saved})
         influences.append(influence)
-    margins = rankings.simultaneous_margins(np.stack(influences, axis=1)) if rows else ()
+    margins = simultaneous.simultaneous_margins(np.stack(influences, axis=1)) if rows else ()
     for row, margin in zip(rows, margins, strict=True):
         row |= with_ends("saved", row["saved"], (row["saved"] - float(margin), row["saved"] + float(margin)))
     return {"transfer_shifts": rows}

@@ -115,8 +115,8 @@ def _headline(tables: Tables, method: str, words: Words) -> str:
     """Say which model to take, or that none is ahead; of models that have no other, who promises too much.
 
     A model is ahead where it is shown to have a lower log loss than every other one once all are corrected, all
-    comparisons of a data set holding at once (:func:`miscal.evidence.rankings.rank`). Only of models that answered the
-    same questions can one be taken.
+    comparisons of a data set holding at once (:func:`miscal.evidence.simultaneous.rank`). Only of models that answered
+    the same questions can one be taken.
     """
     ranked = in_order(of_method(tables["rankings"], method), "log_loss_corrected")
     ranked = ranked.filter(pl.len().over("dataset") > 1)

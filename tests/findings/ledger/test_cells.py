@@ -1,17 +1,23 @@
-"""Cells are rows: what is counted gives the findings of the rows that were counted, whatever the engine."""
+"""However columns and rows are held, the ledger is that of plain rows: cells, blocks of columns, parts."""
 
 import narwhals as nw
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csc_array
 
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import SurveyDesign
 from miscal.data.counting import CellSource, Cut, Question, Sums, cell_of, lower_end, merged
 from miscal.data.relations import open_relation
+from miscal.findings.ledger import membership
+from miscal.findings.ledger.blocks import Strata, cut_into_strata, strata_within
 from miscal.findings.ledger.cells import CellPlan, CellTable, wide
-from miscal.findings.ledger.groups import named_groups
+from miscal.findings.ledger.groups import INTERVAL, named_groups
 from miscal.findings.ledger.ledger import find, ledger_of
+from miscal.findings.ledger.membership import CodedColumns, SideBySide
 
 N = 6_000
 KINDS, PLACES = tuple("abcdefg"), tuple("xyz")
@@ -67,52 +73,36 @@ def assert_alike(one, other):
 
 
 @pytest.mark.parametrize("weight", [None, "w"])
-@pytest.mark.parametrize(("seed", "strata"), [(0, 40), (1, 40), (2, 30)])
-def test_cells_and_rows_with_the_same_strata_and_candidates_give_the_same_ledger(seed, strata, weight):
+@pytest.mark.parametrize(("seed", "strata", "grouped"), [(0, 40, False), (1, 40, False), (2, 30, False), (7, 40, True)])
+def test_cells_and_rows_with_the_same_strata_and_candidates_give_the_same_ledger(seed, strata, grouped, weight):
     """Many strata are asked for by cells that are joined, few by comparing with edges."""
     frame = planted(seed)
+    if grouped:
+        rng = np.random.default_rng(seed)
+        day = rng.integers(0, 400, N)
+        y = np.where(rng.random(N) < 0.1, rng.integers(0, 2, 400)[day], frame["y"].to_numpy())
+        frame = frame.with_columns(day=pl.Series(day), y=pl.Series(y))
     f, y = frame["f"].to_numpy(), frame["y"].to_numpy().astype(float)
     begins = begins_of(f, strata)
     cuts = Cut("kind", "text", KINDS), Cut("place", "text", PLACES)
-    cells = ledger_of(CellTable(CellPlan(cuts, (tuple(map(wide, cuts)),)), source(frame, begins, cuts, weight)))
+    plan = CellPlan(cuts, (tuple(map(wide, cuts)),))
+    asked = source(frame, begins, cuts, weight, group="day" if grouped else None)
+    cells = ledger_of(CellTable(plan, asked, units=grouped))
 
     stratum = np.searchsorted(begins, cells_of(f), "right")
-    mass = np.ones(N) if weight is None else frame[weight].to_numpy()
-    rate = np.bincount(stratum, mass * y) / np.bincount(stratum, mass)
-    design = None if weight is None else SurveyDesign(None, 0.0, mass)
-    rows = LabelledRows(y, f, rate[stratum], stratum=stratum, design=design)
+    mass = None if weight is None else frame[weight].to_numpy()
+    rate = (np.bincount(stratum, y if mass is None else mass * y) / np.bincount(stratum, mass))[stratum]
+    design = None if mass is None else SurveyDesign(None, 0.0, mass)
+    if grouped:
+        design = SurveyDesign.of(day, y - rate, rate * (1 - rate), mass)
+        assert design.correlation > 0
+    rows = LabelledRows(y, f, rate, stratum=stratum, design=design)
     every = find(rows, named_groups({name: frame[name].to_numpy().astype(object) for name in ("kind", "place")}))
 
-    assert {one.description for one in every.findings} >= {"kind = a", "kind = b and place = x"}
+    found = {one.description for one in every.findings}
+    assert found if grouped else found >= {"kind = a", "kind = b and place = x"}
     assert_alike(cells.findings, every.findings)
     # what findings leave of what they account for is asked of rows alone
-    left = {"conditional": every.values[0].conditional, "mark": "", "finding": None}
-    assert_alike(*([one.model_copy(update=left) for one in some.values] for some in (cells, every)))
-
-
-@pytest.mark.parametrize("weight", [None, "w"])
-def test_cells_and_rows_in_groups_give_the_same_ledger(weight):
-    frame = planted(7)
-    rng = np.random.default_rng(7)
-    day = rng.integers(0, 400, N)
-    y = np.where(rng.random(N) < 0.1, rng.integers(0, 2, 400)[day], frame["y"].to_numpy())
-    frame = frame.with_columns(day=pl.Series(day), y=pl.Series(y))
-    f, y = frame["f"].to_numpy(), y.astype(float)
-    begins = begins_of(f, 40)
-    cuts = Cut("kind", "text", KINDS), Cut("place", "text", PLACES)
-    plan, asked = CellPlan(cuts, (tuple(map(wide, cuts)),)), source(frame, begins, cuts, weight, group="day")
-    cells = ledger_of(CellTable(plan, asked, units=True))
-
-    stratum = np.searchsorted(begins, cells_of(f), "right")
-    mass = np.ones(N) if weight is None else frame[weight].to_numpy()
-    rate = (np.bincount(stratum, mass * y) / np.bincount(stratum, mass))[stratum]
-    design = SurveyDesign.of(day, y - rate, rate * (1 - rate), None if weight is None else mass)
-    assert design.correlation > 0
-    rows = LabelledRows(y, f, rate, stratum=stratum, design=design)
-    columns = {name: frame[name].to_numpy().astype(object) for name in ("kind", "place")}
-    every = find(rows, named_groups(columns))
-    assert every.findings
-    assert_alike(cells.findings, every.findings)
     left = {"conditional": every.values[0].conditional, "mark": "", "finding": None}
     assert_alike(*([one.model_copy(update=left) for one in some.values] for some in (cells, every)))
 
@@ -207,3 +197,123 @@ def test_merged_cells_have_rows_enough_and_lose_none(least):
     for name in ("n", "y", "f"):
         assert kept[name].sum() == pytest.approx(whole[name].sum(), rel=1e-12)
     assert merged(whole, Question(cuts), 1).equals(whole)
+
+
+ROWS = 40
+
+
+@st.composite
+def side_by_side(draw):
+    """Columns of every kind, in any order, and the matrix that they stand for."""
+    blocks, matrices = [], []
+    for kind in draw(
+        st.lists(st.sampled_from(["lists", "unions", "cells", "coded", "numbers"]), min_size=1, max_size=4)
+    ):
+        rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+        if kind == "lists":
+            masks = rng.random((3, ROWS)) < rng.random((3, 1))
+            blocks.append(CodedColumns.of(ROWS, [np.flatnonzero(mask) for mask in masks]))
+            matrices.append(masks.T.astype(float))
+        elif kind == "unions":
+            codes, inside = rng.integers(-1, 5, ROWS), rng.random((4, 5)) < 0.5
+            blocks.append(CodedColumns.unions(codes, 5, [np.flatnonzero(one) for one in inside]))
+            matrices.append(np.where(codes >= 0, inside[:, codes], False).T.astype(float))
+        elif kind in ("cells", "coded"):
+            codes, cells = (rng.integers(0, 4, ROWS), rng.integers(0, 3, ROWS)), np.eye(12)[:, rng.permutation(12)[:4]]
+            cells = cells if kind == "cells" else rng.integers(-1, 2, (12, 3)).astype(float)
+            blocks.append(CodedColumns(ROWS, csc_array(cells), codes, 3))
+            matrices.append(cells[codes[0] * 3 + codes[1]])
+        else:
+            matrix = rng.normal(size=(ROWS, 2)) * (rng.random((ROWS, 2)) < 0.6)
+            blocks.append(CodedColumns(ROWS, csc_array(matrix)))
+            matrices.append(matrix)
+    return SideBySide(ROWS, tuple(blocks)), np.hstack(matrices)
+
+
+@given(side_by_side(), st.integers(0, 10**6), st.booleans(), st.booleans())
+def test_columns_of_every_kind_sum_as_the_plain_matrix(columns, seed, sparse, many):
+    held, matrix = columns
+    rng = np.random.default_rng(seed)
+    values, mass, stratum = rng.normal(size=ROWS), rng.uniform(0.2, 3, ROWS), np.r_[rng.integers(0, 6, ROWS - 1), 5]
+    y = rng.integers(0, 2, ROWS).astype(float)
+    rows = LabelledRows(y, y, rng.random(ROWS), design=SurveyDesign(None, 0.0, mass))
+    strata = Strata.of(rows, np.unique(stratum, return_inverse=True)[1])
+    other, factor = rng.normal(size=ROWS), rng.normal(size=6)
+    within = np.arange(6)[:, None] == stratum
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(membership, "_SPARSE", 0 if sparse else 1 << 20)
+        patch.setattr(membership, "_MANY_CELLS", 0 if many else 1 << 20)
+        for squared in (False, True):
+            numbers = matrix**2 if squared else matrix
+            sums = [within @ (one[:, None] * numbers) for one in (values, other)]
+            found = held.products(stratum, values, other, factor, squared=squared)
+            np.testing.assert_allclose(found, factor @ (sums[0] * sums[1]), atol=1e-9)
+    np.testing.assert_allclose(held.sums(values), values @ matrix, atol=1e-9)
+    np.testing.assert_allclose(held.squared_sums(values), values @ matrix**2, atol=1e-9)
+    factors = np.column_stack([strata.factors(column) for column in matrix.T])
+    np.testing.assert_allclose(strata.variances(held), strata.scatter @ factors**2, atol=1e-9)
+    np.testing.assert_allclose(
+        strata.covariances(held, matrix[:, 0]), (strata.scatter * factors[:, 0]) @ factors, atol=1e-9
+    )
+    np.testing.assert_array_equal(held.sparse(range(len(held))).toarray(), matrix)
+    some, several = np.arange(3, 30, 4), np.column_stack([values, mass])
+    np.testing.assert_array_equal(held.chosen(some).sparse(range(len(held))).toarray(), matrix[some])
+    np.testing.assert_allclose(held.sums_of_each(several, np.arange(len(held))), matrix.T @ several, atol=1e-9)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 3))
+def test_no_two_groups_have_the_same_rows(seed, copies):
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=200).round(1)
+    columns = {f"column {k}": values * (k + 1) for k in range(copies)}
+    groups = named_groups(columns)
+    masks = [groups.rows(place).tobytes() for place in range(len(groups)) if place not in groups.trends]
+    assert len(set(masks)) == len(masks)
+    assert all(groups.member.counts() == [groups.rows(place).sum() for place in range(len(groups))])
+    # a copy of a column adds names, and no groups but those of two columns
+    alone = named_groups({"column 0": values})
+    assert (groups.kinds == INTERVAL).sum() >= (alone.kinds == INTERVAL).sum()
+
+
+def test_no_stratum_holds_rows_of_two_parts():
+    rng = np.random.default_rng(0)
+    confidence, part, law = rng.choice([0.5, 0.8, 0.91234, 0.13], 400), rng.integers(3, 6, 400), rng.random(400) < 0.3
+    for stratum, groups in (
+        (cut_into_strata(confidence, 8, rng, part), [part]),
+        (strata_within(confidence, [law], 8, rng, part), [part, law]),
+    ):
+        assert set(stratum) == set(range(stratum.max() + 1))
+        for group in groups:
+            assert all(len(set(group[stratum == one])) == 1 for one in range(stratum.max() + 1))
+
+
+def test_a_part_that_is_right_less_often_throughout_is_no_finding():
+    rng = np.random.default_rng(0)
+    part = np.repeat([0, 1], 600)
+    names, y = np.array(["a", "b"], object)[part], (rng.random(1_200) < np.where(part == 0, 0.3, 0.8)).astype(float)
+    confidence = rng.uniform(0.3, 0.9, 1_200)
+    rows = LabelledRows(y, confidence, np.full(1_200, 0.55), hidden=0 * y, row=np.arange(1_200))
+    groups = named_groups({"name": names})
+    assert len(find(rows, groups).findings) == 1
+    apart = LabelledRows(y, confidence, rows.expected, hidden=0 * y, row=rows.row, part=part)
+    assert find(apart, groups).findings == ()
+
+
+def test_rows_of_other_parts_do_not_widen_strata():
+    every, question = np.full(200, 0.8), np.arange(200) // 2
+    y = np.tile([1.0, 0.0, 0.0, 1.0, 1.0], 40)
+    together = LabelledRows.of(y, every, group=question)
+    assert together.rows_per_unit == 2
+    assert LabelledRows.of(y, every, group=question, part=np.arange(200) % 2).rows_per_unit == 1
+
+
+def test_what_only_units_take_away_is_counted_and_nothing_is_where_rows_are():
+    rng = np.random.default_rng(0)
+    unit = np.repeat(np.arange(60), 20)
+    names, y = np.array(["a", "b"], object)[unit % 2], (rng.random(60) < np.where(np.arange(60) % 2, 0.35, 0.65))[unit]
+    known = {"hidden": np.zeros(1_200), "row": np.arange(1_200)}
+    half, groups = np.full(1_200, 0.5), named_groups({"name": names})
+    by_unit = find(LabelledRows.of(1.0 * y, half, half, group=unit, **known), groups)
+    by_row = find(LabelledRows.of(1.0 * y, half, half, **known), groups)
+    assert (len(by_unit.findings), by_unit.by_rows) == (0, 1)
+    assert (len(by_row.findings), by_row.by_rows) == (1, 0)

@@ -1,28 +1,21 @@
-"""Laws of found groups, which are clusters of inputs: their descriptions and intervals."""
+"""Laws of found groups, which are clusters of inputs, and of the group that is off most."""
 
 import numpy as np
 import pytest
 from scipy.special import expit
-from scipy.stats import binom
+from scipy.stats import binom, binomtest
 
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.evidence.conditional import outcome_given_confidence
 from miscal.findings.conditions.other_kinds import Mixed
 from miscal.findings.ledger.blocks import Table
-from miscal.findings.ledger.clusters import clusters_of
-from miscal.findings.ledger.describe import describe
-from miscal.findings.ledger.groups import CLUSTER, error_shares, named_groups, with_clusters
+from miscal.findings.ledger.clusters import describe, with_clusters
+from miscal.findings.ledger.groups import CLUSTER, error_shares, named_groups
 from miscal.findings.ledger.ledger import FOUND, NAMED, find
 from miscal.findings.ledger.scan import scan
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS
 from miscal.findings.ledger.sizes import hidden_interval
 
-
-def crossfitted(y, f):
-    fold, out = np.arange(len(y)) % 5, np.empty(len(y))
-    for k in range(5):
-        out[fold == k] = outcome_given_confidence(y[fold != k], f[fold != k], f[fold == k])
-    return out
+from .test_ledger import crossfitted, found_in
 
 
 def table(seed, n=4_000, strength=1.5):
@@ -51,12 +44,19 @@ def topics(seed, n=4_000, shift=1.5):
     return X, f, y, topic
 
 
+def clustered(X, *names):
+    """Groups that columns and texts name, and clusters of inputs."""
+    return with_clusters(named_groups(*names), X)[0]
+
+
+def clusters_of(X, **how):
+    """The rows of each cluster."""
+    groups = with_clusters(named_groups({}), X, **how)[0]
+    return [groups.rows(place) for place in range(len(groups))]
+
+
 def without_names(X):
-    return with_clusters(named_groups({"constant": np.zeros(len(X))}), clusters_of(X)[0])
-
-
-def witnesses(y, f):
-    return LabelledRows(y, f, crossfitted(y, f), row=np.arange(len(y)))
+    return clustered(X, {"constant": np.zeros(len(X))})
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -67,7 +67,7 @@ def test_planted_clusters_without_a_name_are_found(seed):
     for planted_topic in (0, 1):
         assert max(jaccard(groups.rows(one.group), topic == planted_topic) for one in chosen) >= 0.8
     assert len(chosen) <= 3
-    for one in find(witnesses(y, f), groups, seed=seed).findings:
+    for one in found_in(y, f, groups, seed=seed).findings:
         assert one.source == FOUND
         assert one.description.startswith(f"a cluster of {one.n:,} similar inputs, mixed; rows ")
 
@@ -75,12 +75,12 @@ def test_planted_clusters_without_a_name_are_found(seed):
 def test_a_cluster_that_a_column_names_is_told_by_its_name():
     X, f, y, topic = topics(0)
     kind = np.array([f"topic {t}" for t in topic], object)
-    found = find(witnesses(y, f), with_clusters(named_groups({"kind": kind}), clusters_of(X)[0])).findings
+    found = found_in(y, f, clustered(X, {"kind": kind})).findings
     assert {(one.description, one.source) for one in found} == {("kind = topic 0", NAMED), ("kind = topic 1", NAMED)}
 
 
 def best_cluster(X, rows, **how):
-    return max(jaccard(one.rows, rows) for one in clusters_of(X, **how)[0])
+    return max(jaccard(one, rows) for one in clusters_of(X, **how))
 
 
 def test_noise_of_small_variance_does_not_hide_topics_of_an_embedding():
@@ -92,7 +92,7 @@ def test_noise_of_small_variance_does_not_hide_topics_of_an_embedding():
 def test_the_units_of_features_do_not_matter():
     X = topics(0, n=1_500)[0][:, :6]
     units = 10.0 ** np.arange(-3, 3)
-    ours, theirs = ({one.rows.tobytes() for one in clusters_of(inputs, own_units=True)[0]} for inputs in (X, X * units))
+    ours, theirs = ({one.tobytes() for one in clusters_of(inputs, own_units=True)} for inputs in (X, X * units))
     assert len(ours & theirs) >= 0.95 * len(ours)
 
 
@@ -105,37 +105,37 @@ def test_clusters_that_nothing_describes_wait_and_are_few():
     f = expit(rng.normal(0.3, 1.2, 6_000))
     shift = rng.permutation(np.r_[[-1.6, 1.6] * 4, np.zeros(4)])[topic] - 0.8 * (kind == "a")
     y = (rng.random(6_000) < expit(np.log(f / (1 - f)) + shift)).astype(float)
-    found = find(witnesses(y, f), with_clusters(named_groups({"kind": kind}), clusters_of(X)[0])).findings
+    found = found_in(y, f, clustered(X, {"kind": kind})).findings
     sources = [one.source for one in found]
     assert found[0].description == "kind = a"
     assert sources[-LEDGER_DEFAULTS.max_mixed :] == [FOUND] * LEDGER_DEFAULTS.max_mixed
     assert sources.count(FOUND) == LEDGER_DEFAULTS.max_mixed
     # without columns there is nothing better to tell
-    assert len(find(witnesses(y, f), without_names(X)).findings) > LEDGER_DEFAULTS.max_mixed
+    assert len(found_in(y, f, without_names(X)).findings) > LEDGER_DEFAULTS.max_mixed
 
 
 def test_clusters_do_not_depend_on_the_order_of_the_rows():
     X = topics(0, n=1_500)[0]
     order = np.random.default_rng(1).permutation(len(X))
-    ours = {one.rows[order].tobytes() for one in clusters_of(X)[0]}
-    theirs = {one.rows.tobytes() for one in clusters_of(X[order])[0]}
+    ours = {one[order].tobytes() for one in clusters_of(X)}
+    theirs = {one.tobytes() for one in clusters_of(X[order])}
     assert len(ours & theirs) >= 0.95 * len(ours)
 
 
 def test_clusters_have_a_least_and_a_largest_size_and_none_stands_twice():
     X = topics(0, n=2_000)[0]
-    sizes = [int(one.rows.sum()) for one in clusters_of(X)[0]]
-    assert min(sizes) >= 30
-    assert max(sizes) <= 1_000
-    assert len({one.rows.tobytes() for one in clusters_of(X)[0]}) == len(sizes)
-    for one in clusters_of(X)[0]:
-        assert one.rows[list(one.typical)].all()
+    groups = without_names(X)
+    sizes = groups.member.counts()
+    assert 30 <= min(sizes) <= max(sizes) <= 1_000
+    assert len({groups.rows(place).tobytes() for place in range(len(groups))}) == len(sizes)
+    assert len(groups.typical) == len(sizes)
+    assert all(groups.rows(place)[list(typical)].all() for place, typical in groups.typical.items())
 
 
 def test_too_few_or_equal_inputs_have_no_clusters():
-    assert clusters_of(np.random.default_rng(0).normal(size=(59, 3)))[0] == ()
-    assert clusters_of(np.ones((500, 3)))[0] == ()
-    assert with_clusters(groups := named_groups({"a": np.zeros(3)}), ()) is groups
+    groups = named_groups({"a": np.zeros(3)})
+    for X in (np.random.default_rng(0).normal(size=(59, 3)), np.ones((500, 3))):
+        assert with_clusters(groups, X) == (groups, None)
 
 
 def test_planted_names_stay_exact_beside_clusters():
@@ -143,7 +143,7 @@ def test_planted_names_stay_exact_beside_clusters():
         groups, y, f, truth = table(seed)
         # inputs of which a planted group is a part
         X = np.random.default_rng(seed).normal(size=(len(y), 3)) + 2 * truth[1][:, None]
-        beside = with_clusters(groups, clusters_of(X)[0])
+        beside = with_clusters(groups, X)[0]
         chosen = scan(Table(LabelledRows(y, f, crossfitted(y, f)), beside), seed=seed).chosen
         found = {beside.descriptions[one.group] for one in chosen}
         assert {"kind0 = v1 and kind1 = v2", "kind1 = (missing)"} <= found
@@ -152,7 +152,7 @@ def test_planted_names_stay_exact_beside_clusters():
 
 def test_clusters_cost_named_groups_a_tenth_of_their_error():
     groups = table(0)[0]
-    beside = with_clusters(groups, clusters_of(np.random.default_rng(0).normal(size=(4_000, 3)))[0])
+    beside = with_clusters(groups, np.random.default_rng(0).normal(size=(4_000, 3)))[0]
     before, after = error_shares(groups.kinds), error_shares(beside.kinds)
     assert after[: len(groups)] == pytest.approx(0.9 * before)
     assert after.sum() == pytest.approx(1)
@@ -160,9 +160,8 @@ def test_clusters_cost_named_groups_a_tenth_of_their_error():
 
 def test_a_flipped_world_has_the_opposite_found_groups():
     X, f, y, _ = topics(4)
-    groups, rows, expected = without_names(X), np.arange(len(y)), crossfitted(y, f)
-    ours = find(LabelledRows(y, f, expected, row=rows), groups).findings
-    theirs = find(LabelledRows(1 - y, 1 - f, 1 - expected, row=rows), groups).findings
+    groups = without_names(X)
+    ours, theirs = found_in(y, f, groups).findings, found_in(1 - y, 1 - f, groups, 1 - crossfitted(y, f)).findings
     assert len(ours) >= 2
     for one in ours:
         [other] = [each for each in theirs if each.description == one.description]
@@ -179,7 +178,7 @@ def test_forty_terms_of_one_template_are_one_finding():
     f = rng.uniform(0.3, 0.7, n)
     y = (rng.random(n) < f - 0.25 * inside).astype(float)
     X = rng.normal(size=(n, 8)) + 3 * inside[:, None]
-    [only] = find(witnesses(y, f), with_clusters(named_groups({}, text), clusters_of(X)[0])).findings
+    [only] = found_in(y, f, clustered(X, {}, text)).findings
     assert (only.source, only.n) == (NAMED, int(inside.sum()))
 
 
@@ -214,7 +213,7 @@ def test_a_term_is_labelled_by_its_composition():
     text = ["roman numeral" if t else "plain" for t in inside]
     f = rng.uniform(0.3, 0.7, n)
     y = (rng.random(n) < f - 0.25 * inside).astype(float)
-    told = find(witnesses(y, f), named_groups({"kind": kind}, text)).findings[0].description
+    told = found_in(y, f, named_groups({"kind": kind}, text)).findings[0].description
     assert told.startswith(('"numeral" in the text (', '"roman" in the text ('))
     assert " % have kind = k" in told
     assert told.count("k1") == told.count("k2") == 1
@@ -258,14 +257,12 @@ def null_world(world, seed, n):
 
 def anything_found(world, seed, n=1_000):
     X, f, y, columns = null_world(world, seed, n)
-    return bool(find(witnesses(y, f), with_clusters(named_groups(columns), clusters_of(X)[0])).findings)
+    return bool(found_in(y, f, clustered(X, columns)).findings)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("world", ["calibrated", "saturated", "not monotone"])
 def test_the_family_wise_error_with_found_groups_is_at_most_nominal(world):
-    from scipy.stats import binomtest
-
     found = sum(anything_found(world, seed) for seed in range(300))
     assert binomtest(found, 300, 0.05, alternative="greater").pvalue > 0.01, found
 
@@ -285,7 +282,7 @@ def hidden_rates(seed, strength, n=1_000):
     place = np.clip(np.searchsorted(edges := np.quantile(others, np.linspace(0, 1, 201)), others) - 1, 0, 199)
     visible = np.interp(f, (edges[1:] + edges[:-1]) / 2, np.bincount(place, rates) / np.bincount(place))
     columns = {"kind": np.array([f"k{v}" for v in number], object), "size": size}
-    groups = with_clusters(named_groups(columns), clusters_of(np.c_[size, rng.normal(size=(n, 2))])[0])
+    groups = clustered(np.c_[size, rng.normal(size=(n, 2))], columns)
     return (rng.random(n) < p).astype(float), f, groups, p - visible
 
 
@@ -303,3 +300,30 @@ def test_intervals_of_chosen_groups_cover_their_hidden_residual(strength):
             misses += not low <= hidden[rows].mean() <= high
     assert chosen >= 5
     assert misses <= 0.05 * chosen
+
+
+def ledger(off, seed):
+    """Of 2,000 rows, those of both groups have risks of their own, and are off as the reliability diagram shows."""
+    rng = np.random.default_rng(seed)
+    kind, place = rng.choice(["law", "art"], 2000), rng.choice(["north", "south", "east"], 2000)
+    both = (kind == "law") & (place == "north")
+    risk = np.where(both, rng.uniform(0.2, 0.3, 2000), rng.uniform(0.4, 0.8, 2000))
+    expected = np.where(both, risk + off, risk)
+    happened = (rng.random(2000) < expected).astype(float)
+    rows = LabelledRows(happened, risk, expected, row=np.arange(2000))
+    return find(rows, named_groups({"kind": kind, "place": place}))
+
+
+def test_an_overlap_that_is_off_where_a_diagram_shows_it_is_named():
+    found = [ledger(0.2, seed) for seed in range(10)]
+    assert {one.most_off.description for one in found} == {"kind = law and place = north"}
+    assert not any(one.findings for one in found)
+    for one in found:
+        low, high = one.most_off.residual.interval
+        assert 0 < low < 0.2 < high
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_nothing_is_named_where_nothing_is_off(seed):
+    found = ledger(0.0, seed)
+    assert found.most_off is None or found.most_off in found.findings

@@ -10,19 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
-from scipy.stats import fisher_exact
+from scipy.stats import binomtest, fisher_exact
 
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.data.encoders.features import FeatureColumns
-from miscal.evidence.conditional import centred, outcome_given_confidence
+from miscal.evidence.conditional import outcome_given_confidence
 from miscal.findings.conditions.column_kinds import Value
 from miscal.findings.conditions.condition import with_features
 from miscal.findings.conditions.other_kinds import Both
-from miscal.findings.ledger.blocks import Table
-from miscal.findings.ledger.exact import cut_into_strata, exact_p_value, law_of_right
+from miscal.findings.ledger.blocks import Table, cut_into_strata, exact_p_value
 from miscal.findings.ledger.groups import PAIR, named_groups
 from miscal.findings.ledger.ledger import Finding, find
-from miscal.findings.ledger.scan import _Scan, scan
+from miscal.findings.ledger.scan import scan
 from miscal.findings.ledger.settings import LedgerSettings
 
 N = 4_000
@@ -34,6 +33,12 @@ def crossfitted(y, f, seed=0):
     for k in range(5):
         out[fold == k] = outcome_given_confidence(y[fold != k], f[fold != k], f[fold == k])
     return out
+
+
+def found_in(y, f, groups, expected=None, **options):
+    """The ledger of rows, by default with a cross-fitted rate."""
+    expected = crossfitted(y, f) if expected is None else expected
+    return find(LabelledRows(y, f, expected, row=np.arange(len(y))), groups, **options)
 
 
 def columns_of(rng, n):
@@ -122,8 +127,6 @@ def test_with_nothing_hidden_hardly_ever_a_finding(world):
 @pytest.mark.slow
 @pytest.mark.parametrize("world", ["calibrated", "saturated", "not monotone"])
 def test_the_family_wise_error_is_at_most_nominal(world):
-    from scipy.stats import binomtest
-
     alarms = false_alarms(world, 500)
     assert binomtest(alarms, 500, 0.05, alternative="greater").pvalue > 0.01, alarms
 
@@ -146,12 +149,12 @@ def test_the_law_given_unequal_chances_is_that_of_every_outcome_counted(seed):
     for outcome in product((0, 1), repeat=8):
         if sum(outcome) == right:
             counted[int(np.sum(inside * outcome))] += np.prod(np.where(outcome, chance, 1 - chance))
-    law, seen = law_of_right(y, inside, np.zeros(8, int), chance)
-    least = int(np.sum(inside * y)) - seen
-    assert law == pytest.approx(counted[least : least + len(law)] / counted.sum())
+    law, seen = counted / counted.sum(), int(np.sum(inside * y))
+    wanted = min(1.0, 2 * min(law[: seen + 1].sum(), law[seen:].sum()))
     # only odds within the stratum matter
-    shifted = law_of_right(y, inside, np.zeros(8, int), expit(np.log(chance / (1 - chance)) + 0.7))[0]
-    assert shifted == pytest.approx(law)
+    for shift in (0.0, 0.7):
+        chances = expit(np.log(chance / (1 - chance)) + shift)
+        assert exact_p_value(y, inside, np.zeros(8, int), chances) == pytest.approx(wanted)
 
 
 @given(st.integers(0, 1000))
@@ -206,22 +209,6 @@ def test_descriptions_of_dates_tell_their_rows():
     assert told >= 10
 
 
-def test_the_variance_is_that_of_permutations_within_strata():
-    groups, y, f, _ = planted(0, n=400)
-    one = _Scan(Table(LabelledRows(y, f, np.full(400, 0.5)), groups), 0, LedgerSettings(), 1.0)
-    [block] = one.blocks
-    rng, stratum = np.random.default_rng(1), block.strata.stratum
-    centred_residual = centred(y - 0.5, stratum)
-    order = np.argsort(stratum, kind="stable")
-    totals = []
-    for _ in range(2_000):
-        shuffled = order[np.lexsort((rng.random(400), stratum[order]))]
-        residual = np.empty(400)
-        residual[order] = centred_residual[shuffled]
-        totals.append(groups.tested.sums(residual))
-    assert np.var(totals, axis=0) == pytest.approx(one.variance, rel=0.2)
-
-
 def test_what_an_earlier_group_explains_is_not_found_again():
     rng = np.random.default_rng(0)
     kind = np.array([f"v{v}" for v in rng.integers(0, 5, N)], object)
@@ -229,7 +216,7 @@ def test_what_an_earlier_group_explains_is_not_found_again():
     f = rng.uniform(0.3, 0.7, N)
     y = (rng.random(N) < f - 0.25 * (kind == "v1")).astype(float)
     groups = named_groups({"kind": kind}, text)
-    [only] = find(LabelledRows(y, f, crossfitted(y, f), hidden=y * 0, row=np.arange(N)), groups).findings
+    [only] = found_in(y, f, groups).findings
     assert only.description == "kind = v1"
     assert set(only.aliases) >= {'"ships" in the text', '"harbours" in the text'}
 
@@ -242,8 +229,8 @@ def test_a_value_that_differs_by_itself_is_a_finding_or_accounted_for():
     columns = {"kind": np.where(planted_value, "bad", "good"), "shadow": np.where(shadow, "in", "out")}
     f = rng.uniform(0.3, 0.9, N)
     y = (rng.random(N) < f - 0.25 * planted_value).astype(float)
-    expected, groups = crossfitted(y, f), named_groups(columns)
-    found = find(LabelledRows(y, f, expected, hidden=y * 0, row=np.arange(N)), groups)
+    expected = crossfitted(y, f)
+    found = found_in(y, f, named_groups(columns), expected)
     assert {one.description for one in found.findings} & {"kind = bad", "kind = good"}
     one = next(one for one in found.accounted if one.description == "shadow = in")
     assert one.sign == "over"
@@ -260,13 +247,9 @@ def test_a_finding_differs_in_the_same_direction_by_itself_as_given_those_above(
     f = rng.uniform(0.4, 0.8, N)
     # given that low is worse, middle is worse than the rest too, which is high; by itself it is better than all
     y = (rng.random(N) < f + np.select([kind == "low", kind == "high"], [-0.25, 0.2], 0.02)).astype(float)
-    expected = crossfitted(y, f)
-    found = find(
-        LabelledRows(y, f, expected, hidden=y * 0, row=np.arange(N)), named_groups({"kind": kind}), seed=seed
-    ).findings
+    found = found_in(y, f, named_groups({"kind": kind}), seed=seed).findings
     assert {one.description: one.sign for one in found} == {"kind = low": "over", "kind = high": "under"}
-    for one in found:
-        assert (one.hidden.value < 0) == (one.sign == "over")
+    assert all((one.hidden.value < 0) == (one.sign == "over") for one in found)
 
 
 @pytest.mark.parametrize("n_runs", [10, pytest.param(40, marks=pytest.mark.slow)])
@@ -280,9 +263,7 @@ def test_with_nothing_found_nothing_is_accounted_for(n_runs):
 
 def test_a_flipped_world_has_the_opposite_findings():
     groups, y, f, _ = planted(3)
-    rows = np.arange(N)
-    ours = find(LabelledRows(y, f, crossfitted(y, f), hidden=y * 0, row=rows), groups).findings
-    theirs = find(LabelledRows(1 - y, 1 - f, 1 - crossfitted(y, f), hidden=y * 0, row=rows), groups).findings
+    ours, theirs = found_in(y, f, groups).findings, found_in(1 - y, 1 - f, groups, 1 - crossfitted(y, f)).findings
     mirrored = {one.description: one for one in theirs}
     assert len(ours) == 3
     for one in ours:
@@ -298,9 +279,8 @@ def test_a_flipped_world_has_the_opposite_findings():
 
 def test_examples_are_the_most_telling_rows():
     groups, y, f, _ = planted(2)
-    for one in find(LabelledRows(y, f, crossfitted(y, f), hidden=y * 0, row=np.arange(N)), groups).findings:
-        rows = list(one.rows)
-        assert (y[rows] == (one.sign == "under")).all()
+    for one in found_in(y, f, groups).findings:
+        assert (y[list(one.rows)] == (one.sign == "under")).all()
 
 
 def test_strata_hold_neighbours_in_confidence():
@@ -373,8 +353,7 @@ def test_a_finding_of_an_undecodable_name_is_stored_as_utf8_can_hold_it():
     kind = rng.permutation(np.repeat(["law\udce9", "art", "sums"], 200)).astype(object)
     y = (rng.random(600) < np.where(kind == "law\udce9", 0.3, 0.7)).astype(float)
     half = np.full(600, 0.5)
-    rows = LabelledRows(y, half, half, hidden=y * 0, row=np.arange(600))
-    [law] = find(rows, named_groups({"kind\udce9": kind})).findings
+    [law] = found_in(y, half, named_groups({"kind\udce9": kind}), half).findings
     assert (law.description, law.columns) == ("kind\ufffd = law\ufffd", ("kind\ufffd",))
     stored = law.model_dump(mode="json")
     assert json.dumps(stored, ensure_ascii=False).encode()
@@ -389,7 +368,7 @@ def test_a_finding_that_shows_only_together_with_one_above_names_it():
     shift = np.where(kind == 1, np.where(form == 1, 0.3, -0.1), 0.0)
     y = (rng.random(N) < f + shift).astype(float)
     groups = named_groups({"kind": kind.astype(str), "form": form.astype(str)})
-    found = find(LabelledRows(y, f, f, hidden=y * 0, row=np.arange(N)), groups).findings
+    found = found_in(y, f, groups, f).findings
     [both] = [one for one in found if one.description == "kind = 1 and form = 1"]
     [kind_alone] = [one for one in found if one.description == "kind = 1"]
     assert both.conditional.value > 0.2
@@ -405,8 +384,7 @@ def test_the_rows_of_each_finding_come_in_the_order_of_the_findings():
     kind, age = rng.choice(["law", "art", "sums"], n).astype(object), rng.uniform(20, 60, n)
     half = np.full(n, 0.5)
     y = (rng.random(n) < 0.5 - 0.3 * (kind == "law") + 0.3 * (age > 50)).astype(float)
-    rows = LabelledRows(y, half, half, hidden=0 * y, row=np.arange(n))
-    found = find(rows, named_groups({"kind": kind, "age": age}))
+    found = found_in(y, half, named_groups({"kind": kind, "age": age}), half)
     assert len(found.findings) >= 2
     for one, inside in zip(found.findings, found.members, strict=True):
         assert one.n == inside.sum()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 from miscal.base.errors import InputError, MismatchError
-from miscal.evidence.anytime import SUMS, clipped_logit
+from miscal.evidence.simultaneous import SUMS, clipped_logit
 from miscal.runs.monitor import state as states
 from miscal.runs.monitor.document import BROKEN, FINDING, GAIN, HOLDS, LEVEL, PROMISE, THRESHOLD, UNKNOWN, LookNumbers
 from miscal.runs.monitor.new_rows import NewLabelled

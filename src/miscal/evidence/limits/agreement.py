@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from miscal.calibration.labelled_rows import LabelledRows
+from miscal.evidence import settings
 from miscal.evidence.blocks import MID, spend
 from miscal.evidence.conditional import ranked
-from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
 from miscal.evidence.sums import bernoulli_sums, bernoulli_tail, has_steps, near_normal
 
 Floats = NDArray[np.float64]
@@ -101,7 +101,6 @@ def tail_of(
     weight: Floats,
     centre: Floats,
     rng: np.random.Generator,
-    settings: EvidenceSettings = EVIDENCE_DEFAULTS,
     *,
     drawn: bool,
     tie: float = 1.0,
@@ -117,11 +116,11 @@ def tail_of(
     Examples
     --------
     >>> y, half, one = np.r_[np.ones(60), np.zeros(40)], np.full(100, 0.5), np.ones(100)
-    >>> tail = tail_of(y, one, half, np.random.default_rng(0), EVIDENCE_DEFAULTS, drawn=True)
+    >>> tail = tail_of(y, one, half, np.random.default_rng(0), drawn=True)
     >>> bool(tail(half) < 0.05), bool(tail(np.full(100, 0.6)) > 0.4)
     (True, True)
     """
-    observed, n_draws = float(weight @ (correct - centre)), settings.n_draws
+    observed, n_draws = float(weight @ (correct - centre)), settings.N_DRAWS
     # sums equal to the observed one must count as such, whatever the order of the additions
     rounding = 1e-9 * float(np.abs(weight).sum())
     if drawn:
@@ -136,12 +135,12 @@ def tail_of(
         return drawn_tail
     # one seed for every shift: common random numbers, as far as draws of rare outcomes can share them
     seed, stated = int(rng.integers(1 << 62)), weight**2 * centre * (1 - centre)
-    steps = has_steps(weight, centre, missing, settings)
+    steps = has_steps(weight, centre, missing)
 
     def tail(p: Floats) -> float:
         variance = weight**2 * p * (1 - p)
         # rows whose sum is near to normal need not be drawn; E|y - p|^3 = p (1 - p) (p^2 + (1 - p)^2)
-        normal = near_normal(variance, np.abs(weight) * variance * (p**2 + (1 - p) ** 2), settings)
+        normal = near_normal(variance, np.abs(weight) * variance * (p**2 + (1 - p) ** 2))
         spread = float(np.sqrt(max(variance[normal].sum(), stated[normal].sum()) + missing))
         above = observed - float(weight @ (p - centre))
         if normal.all() and spread > 0:
@@ -150,100 +149,95 @@ def tail_of(
             more = spread**2 - variance[normal].sum()
             return bernoulli_tail(weight, p, above, max(0.0, float(more)))
         again = np.random.default_rng(seed)
-        sums = bernoulli_sums(weight[~normal], p[~normal], n_draws, again, settings)
+        sums = bernoulli_sums(weight[~normal], p[~normal], n_draws, again)
         return ranked(sums + spread * again.standard_normal(n_draws), above, rounding, tie)
 
     return tail
 
 
-@dataclass(frozen=True, eq=False)
 class Agreement:
-    """How often the outcomes of one block agree with the sign of its field.
+    """How often the outcomes of one block agree with the sign of its field, and how rare that is under an error.
 
-    Attributes
-    ----------
-    stated : (m,) float64 in [0, 1]
-        Stated probability that the outcome agrees, for the rows on which the field is not 0.
-    agreed : int
-        How many do.
-    rows : int
-        Rows of the block, those included on which the field is 0.
-    effect : float >= 1
-        Design effect of their number: 1 where the rows are independent.
+    `rows`: of the block, those included on which the field is 0. `stated`, (m,) float64 in [0, 1]: stated probability
+    that the outcome agrees, for the rows on which the field is not 0. `agreed`: how many do. `effect`: design effect of
+    their number, 1 where the rows are independent. `claims`: whether the field claims anything. `excess`: weighted
+    agreements beyond those that were stated.
     """
 
-    stated: Floats
-    agreed: int
-    rows: int
-    effect: float = 1.0
+    def __init__(self, rows: LabelledRows) -> None:
+        sign, mass = np.sign(rows.delta), rows.mass
+        counts = (sign != 0) & (mass > 0)
+        up, y, f = sign[counts] > 0, rows.correct[counts], rows.confidence[counts]
+        agreed = np.where(up, y, 1 - y)
+        self.stated, self.agreed, self.weight = np.where(up, f, 1 - f), int(agreed.sum()), mass[counts]
+        self.rows, self.claims = len(sign), bool(counts.any())
+        self.excess = float(self.weight @ (agreed - self.stated))
+        factor = sign * mass
+        self.effect = 1.0 if rows.design is None else rows.design.design_effect(factor, rows.residual, rows.variance)
+        self._outcomes, self._variance = agreed, float(factor**2 @ rows.variance)
 
-    @classmethod
-    def of(cls, rows: LabelledRows) -> Agreement:
-        """Count the agreements of a block."""
-        sign = np.sign(rows.delta)
-        claimed = sign != 0
-        up, y, f = sign[claimed] > 0, rows.correct[claimed], rows.confidence[claimed]
-        effect = 1.0
-        if rows.design is not None:
-            effect = rows.design.design_effect(sign, rows.residual, rows.variance)
-        return cls(np.where(up, f, 1 - f), int(np.sum(np.where(up, y, 1 - y))), len(sign), effect)
+    def p_value(self, error: float) -> float:
+        """P-value of the hypothesis that the mean error over the rows is at most `error`; 1 where nothing is claimed.
 
-    @property
-    def claims(self) -> bool:
-        """Whether the field claims anything."""
-        return len(self.stated) > 0
-
-    @property
-    def excess(self) -> float:
-        """Agreements beyond those that were stated."""
-        return self.agreed - float(self.stated.sum())
+        Half of the ties count as larger.
+        """
+        if not self.claims:
+            return 1.0
+        # the worst case: the smallest probabilities raised to a common height; the mean error rises with it in straight
+        # lines between the probabilities
+        ordered = np.sort(self.stated)
+        errors = np.r_[0.0, np.cumsum(np.diff(np.r_[ordered, 1.0]) * np.arange(1, len(ordered) + 1))] / self.rows
+        raised = np.maximum(self.stated, float(np.interp(error, errors, np.r_[ordered, 1.0])))
+        at_least, above = (dependent_p_value(raised, self.agreed + more, self.effect) for more in (0, 1))
+        return above + MID * (at_least - above)
 
 
-def agreement_bound(rows: LabelledRows, settings: EvidenceSettings, rng: np.random.Generator) -> Bound:
-    """Bound E|delta| by the agreement of the outcomes with the sign of the field.
+class WeightedAgreement(Agreement):
+    """The same of rows that count unequally: a weighted sum, whose law is drawn; `tie`: how much a tie is larger."""
+
+    def __init__(self, rows: LabelledRows, rng: np.random.Generator, *, drawn: bool, tie: float) -> None:
+        super().__init__(rows)
+        if self.claims:
+            self._worst = WorstCase(self.stated, self.weight, self.rows)
+            # variance of the weighted agreements that comes from rows that hang together
+            known = {"drawn": drawn, "tie": tie, "missing": (self.effect - 1) * self._variance}
+            self._tail = tail_of(self._outcomes, self.weight, self.stated, rng, **known)
+
+    def p_value(self, error: float) -> float:
+        """P-value of the hypothesis that the weighted mean error is at most `error`; 1 where nothing is claimed."""
+        return self._tail(self._worst.probabilities(error)) if self.claims else 1.0
+
+
+def agreement_bound(rows: LabelledRows, rng: np.random.Generator) -> Bound:
+    """Bound the (weighted) mean of |delta| by the agreement of the outcomes with the sign of the field.
 
     ``value`` is the test mean of r s, s the sign of the field; ``p_value`` is of H0: y ~ Bernoulli(f). Several blocks
-    are counted each for itself, and combined as :mod:`miscal.evidence.blocks` says. Where
-    rows count unequally, :func:`~miscal.evidence.limits.agreement.weighted_agreement_bound` answers.
+    are counted each for itself, and combined as :mod:`miscal.evidence.blocks` says.
     """
-    if rows.weight is not None:
-        return weighted_agreement_bound(rows, settings, rng)
-    blocks = [Agreement.of(part) for part in rows.in_turn()]
+    parts, drawn, halvings = rows.in_turn(), len(rows) <= settings.DRAWN_ROWS, settings.HALVINGS
+    if rows.weight is None:
+        blocks = [Agreement(part) for part in parts]
+    else:
+        # the p-values of several blocks are combined as normal scores, of which one of 1 would silence all others
+        tie = MID if len(parts) > 1 else 1.0
+        blocks = [WeightedAgreement(part, rng, drawn=drawn, tie=tie) for part in parts]
+        halvings = settings.DRAWN_HALVINGS if drawn else halvings
     if not any(block.claims for block in blocks):
         return NOTHING_CLAIMED
-    value = sum(block.excess for block in blocks) / len(rows.correct)
-    if len(blocks) == 1:
-        (one,) = blocks
-        low = agreement_limit(one.stated, one.agreed, settings=settings, effect=one.effect)
-        p_value = dependent_p_value(one.stated, one.agreed, one.effect, settings)
-        return Bound(value, low * (len(one.stated) / one.rows), p_value)
-    budget = spend([block.rows for block in blocks], [block.claims for block in blocks])
-    alpha = 1 - settings.confidence_level
-
-    def together(size: float) -> float:
-        return budget.p_value([_size_p_value(block, size, settings) for block in blocks])
-
-    p_value = together(0.0)
-    if p_value >= alpha:
-        return Bound(value, 0.0, p_value)
-    return Bound(value, largest_rejected(together, alpha, settings.halvings), p_value)
+    value, one = sum(block.excess for block in blocks) / len(rows), blocks[0]
+    if len(blocks) > 1:
+        budget = spend([block.rows for block in blocks], [block.claims for block in blocks])
+        test = lambda error: budget.p_value([block.p_value(error) for block in blocks])  # noqa: E731
+    elif rows.weight is None:
+        low = agreement_limit(one.stated, one.agreed, effect=one.effect) * (len(one.stated) / one.rows)
+        return Bound(value, low, dependent_p_value(one.stated, one.agreed, one.effect))
+    else:
+        test = one.p_value
+    p_value, alpha = test(0.0), 1 - settings.CONFIDENCE_LEVEL
+    return Bound(value, 0.0 if p_value >= alpha else largest_rejected(test, alpha, halvings), p_value)
 
 
-def _size_p_value(block: Agreement, size: float, settings: EvidenceSettings) -> float:
-    """P-value of the hypothesis that the mean error over the rows of a block is at most `size`."""
-    if not block.claims:
-        return 1.0
-    # the worst case: the smallest probabilities raised to a common height; the mean error rises with it in straight
-    # lines between the probabilities
-    ordered = np.sort(block.stated)
-    error = np.r_[0.0, np.cumsum(np.diff(np.r_[ordered, 1.0]) * np.arange(1, len(ordered) + 1))] / block.rows
-    height = float(np.interp(size, error, np.r_[ordered, 1.0]))
-    raised = np.maximum(block.stated, height)
-    at_least, above = (dependent_p_value(raised, block.agreed + more, block.effect, settings) for more in (0, 1))
-    return above + MID * (at_least - above)
-
-
-def count_p_value(probability: Floats, count: int, *, settings: EvidenceSettings = EVIDENCE_DEFAULTS) -> float:
+def count_p_value(probability: Floats, count: int) -> float:
     """P(W >= count) for W a sum of independent Bernoulli variables (the Poisson-binomial law).
 
     By Fourier inversion over a window of at least 8 standard deviations and 32 counts on both sides of the mean, so
@@ -257,7 +251,7 @@ def count_p_value(probability: Floats, count: int, *, settings: EvidenceSettings
     0.054687
     """
     mean, variance = float(probability.sum()), float(np.sum(probability * (1 - probability)))
-    width = settings.count_deviations * np.sqrt(variance) + settings.count_margin
+    width = settings.COUNT_DEVIATIONS * np.sqrt(variance) + settings.COUNT_MARGIN
     low, high = max(0, int(mean - width)), min(len(probability), int(np.ceil(mean + width)))
     if count <= low:
         return 1.0
@@ -267,7 +261,7 @@ def count_p_value(probability: Floats, count: int, *, settings: EvidenceSettings
     frequency = 2 * np.pi * np.arange(size // 2 + 1) / size
     transform = np.zeros(len(frequency), dtype=np.complex128)
     # |transform| <= exp(-2 variance sin^2): most frequencies of a wide law add nothing and need not be computed
-    felt = 2 * variance * np.sin(frequency / 2) ** 2 < settings.count_exponent
+    felt = 2 * variance * np.sin(frequency / 2) ** 2 < settings.COUNT_EXPONENT
     for j in np.flatnonzero(felt):
         # log(1 - p + p e^-it) of each row, with all digits for small p; the last term moves the window to start at 0
         factors = np.log1p(probability * np.expm1(-1j * frequency[j]))
@@ -277,9 +271,7 @@ def count_p_value(probability: Floats, count: int, *, settings: EvidenceSettings
     return float(np.clip(mass[count - low :].sum(), 0.0, 1.0))
 
 
-def dependent_p_value(
-    probability: Floats, count: int, effect: float, settings: EvidenceSettings = EVIDENCE_DEFAULTS
-) -> float:
+def dependent_p_value(probability: Floats, count: int, effect: float) -> float:
     """P(W >= count) for a sum of Bernoulli variables that hang together.
 
     The distance of the count from its mean is divided by the root of the design effect, and the law of independent
@@ -294,21 +286,19 @@ def dependent_p_value(
     [0.028, 0.184]
     """
     if effect == 1.0:
-        return count_p_value(probability, count, settings=settings)
+        return count_p_value(probability, count)
     mean = float(probability.sum())
     nearer = mean + (count - mean) / float(np.sqrt(effect))
     below = int(np.floor(nearer))
-    at_least, above = (count_p_value(probability, below + more, settings=settings) for more in (0, 1))
+    at_least, above = (count_p_value(probability, below + more) for more in (0, 1))
     return float(at_least + (nearer - below) * (above - at_least))
 
 
-def agreement_limit(
-    probability: Floats, count: int, *, settings: EvidenceSettings = EVIDENCE_DEFAULTS, effect: float = 1.0
-) -> float:
+def agreement_limit(probability: Floats, count: int, *, effect: float = 1.0) -> float:
     """Lower limit of the mean error of stated probabilities, from a count higher than they explain.
 
     If W = sum of B_i, B_i ~ Bernoulli(pi_i) independent, then the mean of |pi_i - probability_i| is at least this,
-    at the confidence level of the settings. Among all pi of a given mean error the one with the smallest probabilities
+    at the usual confidence level. Among all pi of a given mean error the one with the smallest probabilities
     raised to a common height makes a high count most likely (it is majorised by all others: Gleser, Annals of
     Probability 1975, for counts at least 2 above the mean); the limit is the mean error at which even that has
     P(W >= count) = alpha = 1 - confidence level.
@@ -323,14 +313,14 @@ def agreement_limit(
     >>> agreement_limit(np.full(1000, 0.5), 510)
     0.0
     """
-    alpha = 1 - settings.confidence_level
-    if dependent_p_value(probability, count, effect, settings) >= alpha:
+    alpha = 1 - settings.CONFIDENCE_LEVEL
+    if dependent_p_value(probability, count, effect) >= alpha:
         return 0.0
 
     def p_value(height: float) -> float:
-        return dependent_p_value(np.maximum(probability, height), count, effect, settings)
+        return dependent_p_value(np.maximum(probability, height), count, effect)
 
-    low = largest_rejected(p_value, alpha, settings.halvings, low=float(probability.min()))
+    low = largest_rejected(p_value, alpha, settings.HALVINGS, low=float(probability.min()))
     return float(np.mean(np.maximum(probability, low) - probability))
 
 
@@ -367,53 +357,3 @@ class WorstCase:
         """Return the probabilities, (m,); all are 1 where no larger error is possible."""
         t = float(np.interp(error, self._error, self._t))
         return np.clip((1 + t / self._weight) / 2, self._stated, 1.0)
-
-
-class _Block:
-    """Weighted agreements of one block, and how rare they are under errors of a given size."""
-
-    def __init__(
-        self, rows: LabelledRows, rng: np.random.Generator, settings: EvidenceSettings, *, drawn: bool, tie: float
-    ) -> None:
-        sign, mass = np.sign(rows.delta), rows.mass
-        counts = (sign != 0) & (mass > 0)
-        up, y, f = sign[counts] > 0, rows.correct[counts], rows.confidence[counts]
-        stated, agreed = np.where(up, f, 1 - f), np.where(up, y, 1 - y)
-        self.rows, self.claims = len(sign), bool(counts.any())
-        self.excess = float(mass[counts] @ (agreed - stated))
-        if not self.claims:
-            return
-        self._worst = WorstCase(stated, mass[counts], self.rows)
-        # variance of the weighted agreements that comes from rows that hang together
-        factor, missing = sign * mass, 0.0
-        if rows.design is not None:
-            effect = rows.design.design_effect(factor, rows.residual, rows.variance)
-            missing = (effect - 1) * float(factor**2 @ rows.variance)
-        self._tail = tail_of(agreed, mass[counts], stated, rng, settings, drawn=drawn, tie=tie, missing=missing)
-
-    def p_value(self, error: float) -> float:
-        """P-value of the hypothesis that the weighted mean error is at most `error`; 1 where nothing is claimed."""
-        return self._tail(self._worst.probabilities(error)) if self.claims else 1.0
-
-
-def weighted_agreement_bound(rows: LabelledRows, settings: EvidenceSettings, rng: np.random.Generator) -> Bound:
-    """Bound the weighted mean of |delta| by the agreement of the outcomes with the sign of the field.
-
-    ``value`` is the weighted test mean of r s, s the sign of the field; ``p_value`` is of H0: y ~ Bernoulli(f).
-    """
-    drawn, parts = len(rows.correct) <= settings.drawn_rows, rows.in_turn()
-    # the p-values of several blocks are combined as normal scores, of which one of 1 would silence all others
-    tie = MID if len(parts) > 1 else 1.0
-    blocks = [_Block(part, rng, settings, drawn=drawn, tie=tie) for part in parts]
-    if not any(block.claims for block in blocks):
-        return NOTHING_CLAIMED
-    test = blocks[0].p_value
-    if len(blocks) > 1:
-        budget = spend([block.rows for block in blocks], [block.claims for block in blocks])
-        test = lambda error: budget.p_value([block.p_value(error) for block in blocks])  # noqa: E731
-    value, p_value = sum(block.excess for block in blocks) / len(rows.correct), test(0.0)
-    alpha = 1 - settings.confidence_level
-    if p_value >= alpha:
-        return Bound(value, 0.0, p_value)
-    halvings = settings.drawn_halvings if drawn else settings.halvings
-    return Bound(value, largest_rejected(test, alpha, halvings), p_value)

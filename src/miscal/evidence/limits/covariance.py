@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.survey_design import SurveyDesign
+from miscal.evidence import settings
 from miscal.evidence.blocks import MID, either, spend
 from miscal.evidence.conditional import (
     beyond_confidence,
@@ -29,8 +30,7 @@ from miscal.evidence.conditional import (
     shuffle_variances,
     strata,
 )
-from miscal.evidence.limits.agreement import NOTHING_CLAIMED, Bound, Tail, largest_rejected, tail_of
-from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
+from miscal.evidence.limits.agreement import NOTHING_CLAIMED, Bound, largest_rejected, tail_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -46,9 +46,10 @@ class Weighed:
 
     Attributes
     ----------
-    correct, expected, field : (n,) float64
-        Outcome, its rate given the confidence, and the hidden field less its own regression on the confidence (where
-        rows count unequally, less its mean in the stratum too, and times what the row counts).
+    rows : LabelledRows
+    field : (n,) float64
+        The hidden field less its own regression on the confidence (where rows count unequally, less its mean in the
+        stratum too, and times what the row counts).
     stratum : (n,) int64
         Of near-equal confidence.
     weight : (n,) float64
@@ -59,52 +60,23 @@ class Weighed:
     gain, variance : float, default 0
         Of the rows that count: by how much the field moves their rates, and the variance of their outcomes, both added
         up.
-    design : SurveyDesign, or None
-        Rows whose outcomes hang together.
     """
 
-    correct: Floats
-    expected: Floats
+    rows: LabelledRows
     field: Floats
     stratum: Ints
     weight: Floats
     sized: Floats
     gain: float = 0.0
     variance: float = 0.0
-    design: SurveyDesign | None = None
-
-    @property
-    def residual(self) -> Floats:
-        """Outcome less its rate."""
-        return self.correct - self.expected
-
-    @property
-    def surprise(self) -> Floats:
-        """Outcome less its rate, given how many rows of its stratum are right."""
-        return given_count(self.correct, self.expected, self.stratum)
-
-    @property
-    def effect(self) -> float:
-        """Design effect of the sum that is shuffled: 1 where the rows are independent."""
-        if self.design is None:
-            return 1.0
-        a = centred(self.field, self.stratum)
-        shuffled = float(shuffle_variances(centred(self.surprise, self.stratum), a, self.stratum).sum())
-        variance = self.expected * (1 - self.expected)
-        return self.design.design_effect(a, self.residual, variance, independent=shuffled)
 
     @property
     def missing_variance(self) -> float:
         """Variance of sum weight * outcome beyond `expected`: rows hang together, or were not split at random."""
-        stated = self.expected * (1 - self.expected)
-        expected, shown = float(self.weight**2 @ stated), float(self.weight**2 @ self.residual**2)
-        effect = 1.0 if self.design is None else self.design.design_effect(self.weight, self.residual, stated)
+        stated, residual, design = self.rows.variance, self.rows.residual, self.rows.design
+        expected, shown = float(self.weight**2 @ stated), float(self.weight**2 @ residual**2)
+        effect = 1.0 if design is None else design.design_effect(self.weight, residual, stated)
         return max(0.0, shown - expected, (effect - 1) * expected)
-
-    @property
-    def weighed_by_size(self) -> Weighed:
-        """The same rows, their weights the field by its size."""
-        return replace(self, weight=self.sized)
 
     @property
     def claims(self) -> bool:
@@ -112,61 +84,61 @@ class Weighed:
         return bool(np.abs(self.weight).max() > 1e-12)
 
 
-def covariance_bound(rows: LabelledRows, settings: EvidenceSettings, rng: np.random.Generator) -> Bound:
+def covariance_bound(rows: LabelledRows, rng: np.random.Generator) -> Bound:
     """Bound E|h| by the covariance of outcome and field given the confidence.
 
     ``p_value`` is of H0: y independent of x given f, by shuffling the field within strata. Above 1 - confidence level
     ``low`` is 0: a limit is given only where that test rejects too. Several blocks are weighed, shuffled and drawn
     each for itself, and combined as :mod:`miscal.evidence.blocks` says.
     """
-    blocks = [weigh(part, settings) for part in rows.in_turn()]
+    blocks = [weigh(part) for part in rows.in_turn()]
     if not any(block.claims for block in blocks):
         return NOTHING_CLAIMED
-    p_value = _p_value(blocks, settings, rng)
-    rejected = p_value <= 1 - settings.confidence_level
-    low = common_limit(blocks, rng=rng, settings=settings) if rejected else 0.0
-    return Bound(float(np.clip(_estimate(blocks, settings), -1, 1)), min(1.0, low), p_value)
+    p_value = _p_value(blocks, rng)
+    rejected = p_value <= 1 - settings.CONFIDENCE_LEVEL
+    low = common_limit(blocks, rng=rng) if rejected else 0.0
+    return Bound(float(np.clip(_estimate(blocks), -1, 1)), min(1.0, low), p_value)
 
 
-def _weighings(blocks: Sequence[Weighed], settings: EvidenceSettings) -> Sequence[Sequence[Weighed]]:
+def _weighings(blocks: Sequence[Weighed]) -> Sequence[Sequence[Weighed]]:
     """Return the blocks with the weights that are tried; no outcome is looked at.
 
     The sign alone, where even half of the field would give it a limit above 0 with 80 % power: what is learned from few
     rows overstates itself, and a second test has its price. Of many rows too, as other weights would take long to draw.
     """
     gain, variance = (sum(getattr(block, name) for block in blocks) for name in ("gain", "variance"))
-    needed = (ndtri(settings.confidence_level) + settings.z_power) * np.sqrt(variance)
-    if settings.believed_share * gain > needed or not _drawn(blocks, settings):
+    needed = (ndtri(settings.CONFIDENCE_LEVEL) + settings.Z_POWER) * np.sqrt(variance)
+    if settings.BELIEVED_SHARE * gain > needed or not _drawn(blocks):
         return [blocks]
-    return [blocks, [block.weighed_by_size for block in blocks]]
+    return [blocks, [replace(block, weight=block.sized) for block in blocks]]
 
 
-def _drawn(blocks: Sequence[Weighed], settings: EvidenceSettings) -> bool:
-    return sum(len(block.correct) for block in blocks) <= settings.drawn_rows
+def _drawn(blocks: Sequence[Weighed]) -> bool:
+    return sum(len(block.rows) for block in blocks) <= settings.DRAWN_ROWS
 
 
-def _estimate(blocks: Sequence[Weighed], settings: EvidenceSettings) -> float:
+def _estimate(blocks: Sequence[Weighed]) -> float:
     """Mean of weight * residual over all rows, with the weights that make it larger."""
     return max(
-        float(np.mean(np.concatenate([block.weight * block.residual for block in weighing])))
-        for weighing in _weighings(blocks, settings)
+        float(np.mean(np.concatenate([block.weight * block.rows.residual for block in weighing])))
+        for weighing in _weighings(blocks)
     )
 
 
-def weigh(rows: LabelledRows, settings: EvidenceSettings = EVIDENCE_DEFAULTS) -> Weighed:
+def weigh(rows: LabelledRows) -> Weighed:
     """Choose the rows of a block that count, and give them their weights; no outcome is looked at."""
     group, mass = rows.group, rows.mass
-    stratum = strata(rows.confidence, settings.stratum_rows, group)
-    kept = counted(rows.hidden, rows.expected, settings, mass=mass)
+    stratum = strata(rows.confidence, settings.STRATUM_ROWS, group)
+    kept = counted(rows.hidden, rows.expected, mass=mass)
     gain, variance = _gain_and_variance(rows.hidden, rows.expected, mass)
     sign = np.sign(rows.hidden) * kept
     regained = mass * _regained(mass, stratum, rows.confidence)
-    weight, sized = (regained * centred(s, stratum, mass) for s in (sign, by_size(rows.hidden, settings)))
-    field = beyond_confidence(rows.hidden, rows.confidence, settings.smoothed_rows, group)
+    weight, sized = (regained * centred(s, stratum, mass) for s in (sign, by_size(rows.hidden)))
+    field = beyond_confidence(rows.hidden, rows.confidence, settings.SMOOTHED_ROWS, group)
     if rows.weight is not None:
         field = mass * centred(field, stratum, mass)
     told = float(gain[kept].sum()), float(variance[kept].sum())
-    return Weighed(rows.correct, rows.expected, field, stratum, weight, sized, *told, rows.design)
+    return Weighed(rows, field, stratum, weight, sized, *told)
 
 
 def _regained(mass: Floats, stratum: Ints, confidence: Floats) -> Floats:
@@ -186,26 +158,34 @@ def _regained(mass: Floats, stratum: Ints, confidence: Floats) -> Floats:
     return np.minimum(total / (np.maximum(rows - 1, 1) * mean), _MOST_REGAINED)[stratum]
 
 
-def _p_value(blocks: Sequence[Weighed], settings: EvidenceSettings, rng: np.random.Generator) -> float:
+def _p_value(blocks: Sequence[Weighed], rng: np.random.Generator) -> float:
+    # outcomes less their rates, given how many rows of their stratum are right
+    surprises = [given_count(block.rows.correct, block.rows.expected, block.stratum) for block in blocks]
     if len(blocks) == 1:
-        (one,) = blocks
-        return permutation_p_value(one.surprise, one.field, one.stratum, rng=rng, settings=settings, effect=one.effect)
+        return _shuffled(blocks[0], surprises[0], rng)
     # shuffles keep the outcomes of each stratum, so whether a block has anything to shuffle may decide its share
-    claims = [block.claims and comparable(block.surprise, block.field, block.stratum) for block in blocks]
+    claims = [
+        block.claims and comparable(surprise, block.field, block.stratum)
+        for block, surprise in zip(blocks, surprises, strict=True)
+    ]
     if not any(claims):
         return 1.0
-    p_values = [
-        permutation_p_value(b.surprise, b.field, b.stratum, rng=rng, settings=settings, tie=MID, effect=b.effect)
-        if claimed
-        else 1.0
-        for b, claimed in zip(blocks, claims, strict=True)
-    ]
-    return spend([len(block.correct) for block in blocks], claims).p_value(p_values)
+    asked = zip(blocks, surprises, claims, strict=True)
+    p_values = [_shuffled(block, surprise, rng, MID) if claimed else 1.0 for block, surprise, claimed in asked]
+    return spend([len(block.rows) for block in blocks], claims).p_value(p_values)
 
 
-def counted(
-    field: Floats, expected: Floats, settings: EvidenceSettings = EVIDENCE_DEFAULTS, *, mass: Floats | None = None
-) -> NDArray[np.bool_]:
+def _shuffled(block: Weighed, surprise: Floats, rng: np.random.Generator, tie: float = 1.0) -> float:
+    """P-value of one block, by shuffling its field; where rows hang together, by their design effect."""
+    rows, effect = block.rows, 1.0
+    if rows.design is not None:
+        a = centred(block.field, block.stratum)
+        independent = float(shuffle_variances(centred(surprise, block.stratum), a, block.stratum).sum())
+        effect = rows.design.design_effect(a, rows.residual, rows.variance, independent=independent)
+    return permutation_p_value(surprise, block.field, block.stratum, rng=rng, tie=tie, effect=effect)
+
+
+def counted(field: Floats, expected: Floats, *, mass: Floats | None = None) -> NDArray[np.bool_]:
     """Choose the rows on which a lower limit is best sought, by field and rate alone: no test outcome is looked at.
 
     Rows are added in falling order of gain / variance. The gain is what the field adds to the rate (within [0, 1]);
@@ -228,7 +208,7 @@ def counted(
     ratio = gain / np.maximum(variance, np.finfo(float).tiny)
     order = np.argsort(-ratio, kind="stable")
     gains, noise = np.cumsum(gain[order]), np.sqrt(np.cumsum(variance[order]))
-    reached = gains - (ndtri(settings.confidence_level) + settings.z_power) * noise
+    reached = gains - (ndtri(settings.CONFIDENCE_LEVEL) + settings.Z_POWER) * noise
     best = reached if reached.max() > 0 else gains / np.maximum(noise, np.finfo(float).tiny)
     # by the ratio, not by the place: rows that tie with the last one taken are taken too, in whatever order they come
     return ratio >= ratio[order[np.argmax(best)]]
@@ -240,7 +220,7 @@ def _gain_and_variance(field: Floats, expected: Floats, mass: Floats | float) ->
     return mass * np.abs(rate - expected), mass**2 * np.maximum(expected * (1 - expected), rate * (1 - rate))
 
 
-def by_size(field: Floats, settings: EvidenceSettings = EVIDENCE_DEFAULTS) -> Floats:
+def by_size(field: Floats) -> Floats:
     """Scale a field to [-1, 1], its largest values alike: field / q, clipped, q the 95 % quantile of its size.
 
     A field that was learned from few rows has noise on every row. Its sign counts a row on which it is next to nothing
@@ -254,13 +234,11 @@ def by_size(field: Floats, settings: EvidenceSettings = EVIDENCE_DEFAULTS) -> Fl
     >>> by_size(np.array([0.0, 0.05, -0.1, 0.1])).round(2).tolist()
     [0.0, 0.5, -1.0, 1.0]
     """
-    largest = float(np.quantile(np.abs(field), settings.size_quantile))
+    largest = float(np.quantile(np.abs(field), settings.SIZE_QUANTILE))
     return np.clip(field, -largest, largest) / largest if largest > 0 else np.sign(field)
 
 
-def common_limit(
-    blocks: Sequence[Weighed], *, rng: np.random.Generator, settings: EvidenceSettings = EVIDENCE_DEFAULTS
-) -> float:
+def common_limit(blocks: Sequence[Weighed], *, rng: np.random.Generator) -> float:
     """Lower limit of E|h|: the largest size that is rejected.
 
     Whatever the weights of a block, its mean of weight * (p - expected) is at most E|h|. So a size is put to the test
@@ -287,40 +265,36 @@ def common_limit(
     Examples
     --------
     >>> y, sign, half = np.r_[np.ones(60), np.zeros(40)], np.ones(100), np.full(100, 0.5)
-    >>> rows = Weighed(y, half, sign, np.zeros(100, dtype=int), weight=sign, sized=sign)
+    >>> rows = Weighed(LabelledRows(y, half, half), sign, np.zeros(100, dtype=int), weight=sign, sized=sign)
     >>> low = common_limit([rows], rng=np.random.default_rng(0))
     >>> bool(0.0 < low < 0.04)
     True
     """
-    alpha, drawn = 1 - settings.confidence_level, _drawn(blocks, settings)
-    tests = [_size_test(weighing, rng, settings, drawn=drawn) for weighing in _weighings(blocks, settings)]
+    alpha, drawn = 1 - settings.CONFIDENCE_LEVEL, _drawn(blocks)
+    tests = [_size_test(weighing, rng, drawn=drawn) for weighing in _weighings(blocks)]
 
     def together(size: float) -> float:
         return either([test(size) for test in tests])
 
     if together(0.0) > alpha:
         return 0.0
-    halvings = settings.drawn_halvings if drawn else settings.halvings
+    halvings = settings.DRAWN_HALVINGS if drawn else settings.HALVINGS
     # no size above the estimate is rejected, and the steps are small where that is
-    return largest_rejected(together, alpha, halvings, high=max(0.0, _estimate(blocks, settings)))
+    return largest_rejected(together, alpha, halvings, high=max(0.0, _estimate(blocks)))
 
 
-def _size_test(
-    blocks: Sequence[Weighed], rng: np.random.Generator, settings: EvidenceSettings, *, drawn: bool
-) -> Callable[[float], float]:
+def _size_test(blocks: Sequence[Weighed], rng: np.random.Generator, *, drawn: bool) -> Callable[[float], float]:
     """P-value of a size, by all blocks together."""
-    budget = spend([len(block.correct) for block in blocks], [block.claims for block in blocks])
+    budget = spend([len(block.rows) for block in blocks], [block.claims for block in blocks])
     options = {"drawn": drawn, "tie": 1.0 if len(blocks) == 1 else MID}
-    tests = [
-        _shifted(b, tail_of(b.correct, b.weight, b.expected, rng, settings, missing=b.missing_variance, **options))
-        for b in blocks
-    ]
+    tests = [_shifted(block, rng, **options) for block in blocks]
     return lambda size: budget.p_value([test(size) for test in tests])
 
 
-def _shifted(block: Weighed, tail: Tail) -> Callable[[float], float]:
+def _shifted(block: Weighed, rng: np.random.Generator, **options: Any) -> Callable[[float], float]:
     """P-value of one block, given a size of the mean of weight * (p - expected)."""
-    weight, centre = block.weight, block.expected
+    weight, centre = block.weight, block.rows.expected
+    tail = tail_of(block.rows.correct, weight, centre, rng, missing=block.missing_variance, **options)
     room = np.where(weight > 0, 1 - centre, centre)
     # the size rises in straight lines between the shifts at which one more row meets its bound
     order = np.argsort(room, kind="stable")

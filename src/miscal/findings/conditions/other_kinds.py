@@ -153,9 +153,8 @@ class Term(Condition):
 class Cluster(Condition):
     """The rows whose inputs lie nearest to some centres that the run stored: ``"a cluster of 120 similar inputs"``.
 
-    It holds `n` rows of the run: those of the centres `members`, from 0, of `scale` centres
-    (:class:`~miscal.findings.input_clusters.InputClusters`). `made_of`: what they are, where the run described it; no
-    part of its identity.
+    It holds `n` rows of the run: those of the centres `members`, from 0, of `scale` centres (:class:`.InputClusters`).
+    `made_of`: what they are, where the run described it; no part of its identity.
 
     Examples
     --------

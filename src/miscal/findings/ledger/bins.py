@@ -187,10 +187,7 @@ def spans(count: int, narrow: float, widest: float) -> Iterator[tuple[int, int]]
 
 
 def stretches(
-    column: str,
-    values: np.ndarray,
-    few: int,
-    texts: tuple[list[str], np.ndarray] | None = None,
+    column: str, values: np.ndarray, few: int, texts: tuple[list[str], np.ndarray] | None = None
 ) -> Iterator[Stretches]:
     """Yield the stretches of two and more neighbouring values of a column; of dates, of hours, days and months.
 

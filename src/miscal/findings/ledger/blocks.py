@@ -1,4 +1,8 @@
-"""What the scan asks of rows: sums, beside which groups, and membership of several groups together.
+"""What the scan asks of rows: sums of residuals under permutations within strata of near-equal confidence, and tests.
+
+A column b has a number for each row: 1 for the rows of a group and 0 for others, or the score of a trend. Its sum is
+T = sum over rows of w_i b~_i e_i, where e is the residual, w how much a row counts, and b~ is b less its weighted mean
+in the stratum.
 
 Rows are one block, in which every group is known of every row. Of cells each column has a block of its own: the rows
 that it was counted in, by stratum and value. What two columns have in common is asked for when it is needed.
@@ -6,18 +10,277 @@ that it was counted in, by stratum and value. What two columns have in common is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from scipy.stats import hypergeom
 
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.survey_design import SurveyDesign, equal_parts
-from miscal.findings.ledger.exact import Strata, cut_into_strata
+from miscal.evidence.conditional import centred, round_numbers
 from miscal.findings.ledger.groups import Groups
 from miscal.findings.ledger.membership import SideBySide
 from miscal.findings.ledger.settings import LedgerSettings
+
+_RAREST = 1e-3
+_MOST_PATTERNS = 60
+"""Groups distinguished at most: their membership is written in the bits of a 64-bit integer."""
+
+
+@dataclass(frozen=True, eq=False)
+class Strata:
+    """Strata, with what rows of each count and how much their residuals vary; float64 arrays of shape (n,).
+
+    `stratum`: number of the stratum, 0, 1, ... `mass`: how much each row counts, 1 on average. `scatter`: of the row's
+    stratum: sum of squares of the centred residuals, divided by its rows less one. `squared`: the squared mass. Of
+    cells, `mass` and `squared` are sums over their rows, whose residuals are alike.
+    """
+
+    stratum: np.ndarray
+    mass: np.ndarray
+    scatter: np.ndarray
+    squared: np.ndarray
+
+    @classmethod
+    def of(cls, rows: LabelledRows, stratum: np.ndarray) -> Strata:
+        """Measure how much residuals of rows, or of cells of them, vary within strata.
+
+        Examples
+        --------
+        >>> half = np.full(4, 0.5)
+        >>> Strata.of(LabelledRows(np.array([1.0, 0, 1, 1]), half, half), np.array([0, 0, 1, 1])).scatter.tolist()
+        [0.5, 0.5, 0.0, 0.0]
+        """
+        squares = np.bincount(stratum, rows.counts * centred(rows.residual, stratum, rows.counts) ** 2)
+        scatter = squares / np.maximum(np.bincount(stratum, rows.counts) - 1, 1)
+        return cls(stratum, rows.mass, scatter[stratum], rows.squared_mass)
+
+    @cached_property
+    def total(self) -> np.ndarray:
+        """Mass of each stratum, (s,), above 0."""
+        return np.maximum(np.bincount(self.stratum, self.mass), np.finfo(float).tiny)
+
+    @cached_property
+    def squares(self) -> np.ndarray:
+        """Sum of the squared masses of each stratum, (s,)."""
+        return np.bincount(self.stratum, self.squared)
+
+    @property
+    def many(self) -> int:
+        """Number of strata, s."""
+        return len(self.total)
+
+    def factors(self, column: np.ndarray) -> np.ndarray:
+        """Return what each residual is multiplied by in the sum of a column, (n,)."""
+        return self.mass * self.centred(column)
+
+    def squared_factors(self, column: np.ndarray) -> np.ndarray:
+        """Return the sums of the squared factors of the rows that each stands for, (n,)."""
+        return self.squared * self.centred(column) ** 2
+
+    def centred(self, column: np.ndarray) -> np.ndarray:
+        """Subtract from each number of a column the weighted mean of its stratum, (n,)."""
+        return centred(column, self.stratum, self.mass)
+
+    def sums(self, columns: SideBySide, residual: np.ndarray) -> np.ndarray:
+        """Return the sum of each column, (m,)."""
+        return columns.sums(self.factors(residual))
+
+    def covariances(self, columns: SideBySide, column: np.ndarray) -> np.ndarray:
+        """Return the covariances of the sums of all columns with that of one, (m,)."""
+        part = self.scatter * self.squared * self.centred(column)
+        return columns.sums(part - self.mass * (np.bincount(self.stratum, part, self.many) / self.total)[self.stratum])
+
+    def variances(self, columns: SideBySide) -> np.ndarray:
+        """Return the variance of the sum of each column, (m,).
+
+        With B the weighted sum of a column in a stratum, P and Q the sums of w^2 b and w^2 b^2, and U and V those of w
+        and w^2 over all of its rows, the squared factors add up to Q - 2 P B / U + V (B / U)^2; where all count alike
+        and b is 0 or 1, to n - n^2 / m.
+        """
+        scatter, mass, total = np.zeros(self.many), self.mass, self.total
+        scatter[self.stratum] = self.scatter
+        first = columns.squared_sums(self.scatter * self.squared)
+        of_both, of_mass = 2 * scatter / total, scatter * self.squares / total**2
+        if np.array_equal(self.squared, mass):  # all count alike
+            second = columns.products(self.stratum, mass, mass, of_both - of_mass)
+        else:
+            second = columns.products(self.stratum, self.squared, mass, of_both)
+            second -= columns.products(self.stratum, mass, mass, of_mass)
+        return np.maximum(first - second, 0.0)
+
+
+def cut_into_strata(
+    confidence: np.ndarray, rows: int, rng: np.random.Generator, part: np.ndarray | None = None
+) -> np.ndarray:
+    """Cut rows into strata of `rows` rows of neighbouring confidence; equal ones are put in random order.
+
+    A round number that at least `rows` rows share is not compared with others, nor is any number where all are round:
+    accuracy may jump from one stated number to the next.
+
+    `confidence`, (n,). `rows`: of a stratum. `part`, int (n,): no stratum holds rows of two parts. Returns int64 (n,):
+    number of the stratum of each row, 0, 1, ..., part by part.
+
+    Examples
+    --------
+    >>> cut_into_strata(np.array([0.901, 0.101, 0.201, 0.801]), 2, np.random.default_rng(0)).tolist()
+    [1, 0, 0, 1]
+    >>> cut_into_strata(np.repeat([0.8, 0.9], 3), 2, np.random.default_rng(0)).tolist()
+    [0, 0, 0, 1, 1, 1]
+    >>> cut_into_strata(np.repeat(0.8, 4), 2, np.random.default_rng(0), np.array([1, 0, 1, 0])).tolist()
+    [1, 0, 1, 0]
+    """
+    if part is None:
+        return _cut(confidence, rows, rng)
+    strata, start = np.empty(len(part), np.int64), 0
+    for number in np.unique(part):
+        inside = part == number
+        own = _cut(confidence[inside], rows, rng)
+        strata[inside] = own + start
+        start += own.max() + 1
+    return strata
+
+
+def _cut(confidence: np.ndarray, rows: int, rng: np.random.Generator) -> np.ndarray:
+    values, value, counts = np.unique(confidence, return_inverse=True, return_counts=True)
+    stated = round_numbers(values)
+    shared = stated & (stated.all() | (counts >= rows))
+    # a new run of rows starts with each such number, and after it
+    run = np.cumsum(shared | np.r_[False, shared[:-1]])[value]
+    # the place of a value and a number below 1 as one key, which sorts ten times as fast as two
+    order = np.argsort(value + rng.random(len(confidence)))
+    _, start, size = np.unique(run[order], return_index=True, return_counts=True)
+    pieces = np.maximum(1, size // rows)
+    place = np.arange(len(order)) - np.repeat(start, size)
+    stratum = np.empty(len(confidence), np.int64)
+    stratum[order] = np.repeat(np.cumsum(pieces) - pieces, size) + np.minimum(
+        place // rows, np.repeat(pieces - 1, size)
+    )
+    return stratum
+
+
+def strata_within(
+    confidence: np.ndarray,
+    apart: Sequence[np.ndarray],
+    rows: int,
+    rng: np.random.Generator,
+    part: np.ndarray | None = None,
+) -> np.ndarray:
+    """Cut rows into strata of near-equal confidence and equal membership of some groups.
+
+    `confidence`, (n,). `apart`, bool (n,): groups whose rows are not compared with others; the last 60 count. `rows`:
+    of a stratum. `part`, int (n,): no stratum holds rows of two parts.
+
+    Examples
+    --------
+    >>> law = np.array([True, False, True, False])
+    >>> strata_within(np.array([0.101, 0.201, 0.301, 0.401]), [law], 2, np.random.default_rng(0)).tolist()
+    [1, 0, 1, 0]
+    """
+    pattern = np.zeros(len(confidence), np.int64)
+    for place, group in enumerate(apart[-_MOST_PATTERNS:]):
+        pattern += group.astype(np.int64) << place
+    number = np.unique(pattern, return_inverse=True)[1]
+    if part is not None:
+        number = number * (int(part.max()) + 1) + part
+    return cut_into_strata(confidence, rows, rng, number)
+
+
+def crossed(stratum: np.ndarray, apart: Sequence[np.ndarray]) -> np.ndarray:
+    """Cut strata once more, by membership of some groups, bool (n,); the last 60 count.
+
+    Examples
+    --------
+    >>> crossed(np.array([0, 0, 1]), [np.array([True, False, False])]).tolist()
+    [1, 0, 2]
+    """
+    pattern = stratum.astype(np.int64)
+    for group in apart[-_MOST_PATTERNS:]:
+        pattern = np.unique(2 * pattern + group, return_inverse=True)[1]
+    return np.unique(pattern, return_inverse=True)[1]
+
+
+def exact_p_value(
+    correct: np.ndarray,
+    inside: np.ndarray,
+    stratum: np.ndarray,
+    expected: np.ndarray | None = None,
+    count: np.ndarray | None = None,
+) -> float:
+    """Exact test of outcome against group within strata, given the margins of each: twice the smaller tail.
+
+    The law of the number of right answers in the group is the convolution of those of the strata. Where all rows of a
+    stratum have the same chance it is hypergeometric. Else it is that of independent outcomes of these chances given
+    how many are 1: only the ratios of their odds within a stratum matter, so that a shift of the log-odds of a whole
+    stratum changes nothing.
+
+    `correct`, (n,). `inside`, bool (n,). `stratum`, int (n,). `expected`, (n,): chance of being right where nothing is
+    hidden; equal within each stratum if not given. `count`, (n,): how many rows each stands for. The result is in (0,
+    1]; 1 where no stratum holds both outcomes and both sides of the group.
+
+    Examples
+    --------
+    >>> y, inside = np.array([1.0, 1, 0, 0]), np.array([True, True, False, False])
+    >>> round(exact_p_value(y, inside, np.zeros(4, int)), 3)
+    0.333
+    """
+    each = np.ones(len(stratum)) if count is None else count
+    rows, right, members = (np.bincount(stratum, each * some) for some in (1.0, correct, inside))
+    telling = (right > 0) & (right < rows) & (members > 0) & (members < rows)
+    both = np.bincount(stratum, each * correct * inside)[telling]
+    margins = [margin[telling].astype(int) for margin in (rows, right, members)]
+    if expected is None:
+        laws = (_hypergeometric(*map(int, one)) for one in zip(*margins, strict=True))
+    else:
+        kept = telling[stratum]
+        place = (np.cumsum(telling) - 1)[stratum[kept]]
+        laws = _conditional(expected[kept], inside[kept], place, margins)
+    # probabilities of the least possible number and those after it, and the place of the number seen among them
+    law, observed = np.ones(1), 0
+    for (low, probabilities), seen in zip(laws, both, strict=True):
+        law = np.convolve(law, probabilities)
+        observed += int(seen) - low
+    return float(min(1.0, 2 * min(law[: observed + 1].sum(), law[observed:].sum())))
+
+
+@lru_cache(maxsize=4096)
+def _hypergeometric(rows: int, right: int, members: int) -> tuple[int, np.ndarray]:
+    """Return the least number of right answers among the members of a stratum, and the law from there on."""
+    low, high = max(0, members + right - rows), min(members, right)
+    return low, hypergeom.pmf(np.arange(low, high + 1), rows, right, members)
+
+
+def _conditional(
+    chance: np.ndarray, inside: np.ndarray, stratum: np.ndarray, margins: Sequence[np.ndarray]
+) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield the same for outcomes of unequal chances: the laws of both sides, met where they add up to the right."""
+    many = len(margins[0])
+    if many == 0:
+        return
+    # a chance that other rows found to be 0 or 1 is not known to be
+    chance = np.clip(chance, _RAREST, 1 - _RAREST)
+    ours, theirs = (_number_right(chance[side], stratum[side], many) for side in (inside, ~inside))
+    for k, (m, r, g) in enumerate(zip(*margins, strict=True)):
+        low, high = max(0, g + r - m), min(g, r)
+        joint = ours[k, low : high + 1] * theirs[k, r - high : r - low + 1][::-1]
+        yield int(low), joint / joint.sum()
+
+
+def _number_right(chance: np.ndarray, stratum: np.ndarray, many: int) -> np.ndarray:
+    """Law of the number of right answers of each stratum, (strata, most rows + 1): Poisson's binomial."""
+    order = np.argsort(stratum, kind="stable")
+    size = np.bincount(stratum, minlength=many)
+    first = np.cumsum(size) - size
+    padded = np.zeros((many, size.max()))
+    padded[stratum[order], np.arange(len(order)) - first[stratum[order]]] = chance[order]
+    law = np.zeros((many, size.max() + 1))
+    law[:, 0] = 1.0
+    for p in padded.T[:, :, None]:
+        law[:, 1:] = law[:, 1:] * (1 - p) + law[:, :-1] * p
+        law[:, :1] *= 1 - p
+    return law
 
 
 class Split(NamedTuple):
@@ -63,51 +326,6 @@ def split_of(groups: Groups, group: int) -> Split:
     return Split(inside, inside.astype(np.float64))
 
 
-@dataclass(frozen=True)
-class UnitDesign(SurveyDesign):
-    """Rows in groups that were summed by unit and cell where they lie.
-
-    `cell`, int (n,): of each row. `unit, cells`, int (k,): of each sum. `mass, residual, spread, variance`, float64
-    (k,): sums of the weight, and of the residual, its standard deviation and its variance times the weight (squared).
-    `columns`: the groups among these sums.
-    """
-
-    cell: np.ndarray = field(default_factory=lambda: np.zeros(0, int))
-    unit: np.ndarray = field(default_factory=lambda: np.zeros(0, int))
-    cells: np.ndarray = field(default_factory=lambda: np.zeros(0, int))
-    mass: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    residual: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    spread: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    variance: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    columns: SideBySide = field(default_factory=lambda: SideBySide(0))
-
-    def take(self, rows: np.ndarray) -> UnitDesign:
-        """Return the design of some rows: of whole cells."""
-        return replace(self, cell=self.cell[rows], weight=self.weight[rows])
-
-    def design_effect(self, weight: np.ndarray, residual: np.ndarray, variance: np.ndarray, **_: float) -> float:
-        """Return that of the mean of the cells that the rows are of."""
-        inside = np.isin(self.cells, np.unique(self.cell))
-        unit, (mass, seen, spread, own) = (
-            self.unit[inside],
-            (some[inside] for some in (self.mass, self.residual, self.spread, self.variance)),
-        )
-        total = mass.sum()
-        if total <= 0 or own.sum() <= 0:
-            return 1.0
-        left = (seen - seen.sum() / total * mass) / total
-        parts = np.bincount(unit, own / total**2)
-        together, seen = (float(np.sum(np.bincount(unit, some) ** 2)) for some in (spread / total, left))
-        base = float(own.sum() / total**2)
-        return float(self._effect(base, together, seen, base, float(equal_parts(parts))))
-
-    def effects(self, known: np.ndarray, n: int) -> np.ndarray:
-        """Return those of the groups, of which `known` is the variance if rows were independent; of n rows in all."""
-        scale = n / self.mass.sum()
-        sums = self.variance * scale**2, self.spread * scale, self.residual * scale
-        return self.effects_of(self.columns, self.unit, known, *sums)
-
-
 def value_cells(groups: Groups) -> list[int]:
     """List the groups that are a value or a bin of a column."""
     cells = [cell for part in groups.columns for cell in part.cells]
@@ -135,13 +353,10 @@ class Block:
 
     def effects(self) -> np.ndarray:
         """Design effect of each candidate."""
-        rows = self.rows
+        rows, tested = self.rows, self.groups.tested
         if rows.design is None:
-            return np.ones(len(self.groups))
-        if isinstance(rows.design, UnitDesign):
-            known = self.groups.tested.squared_sums(rows.squared_mass * rows.variance)
-            return rows.design.effects(known, rows.n)
-        return rows.design.design_effects(self.groups.tested, rows.mass * rows.residual, rows.mass**2 * rows.variance)
+            return np.ones(len(tested))
+        return rows.design.design_effects(tested, rows.mass * rows.residual, rows.squared_mass * rows.variance)
 
 
 class Candidates:
@@ -189,8 +404,7 @@ class Candidates:
     def _overlaps(self, candidate: int) -> np.ndarray:
         """Jaccard index of the rows of a candidate and those of every other, (m,)."""
         beside = self._beside(candidate)
-        shared = [block.groups.member.sums(block.rows.counts * split.inside) for block, split in beside]
-        shared = np.concatenate(shared)
+        shared = np.concatenate([one.groups.member.sums(one.rows.counts * split.inside) for one, split in beside])
         return shared / (self.counts + self.counts[candidate] - shared)
 
     def _covariances(self, candidate: int) -> np.ndarray:

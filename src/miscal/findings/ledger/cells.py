@@ -16,14 +16,14 @@ from scipy.special import ndtri
 from miscal.base.progress import with_progress
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.pairs import pair_scores
-from miscal.calibration.survey_design import PAIRS_SEEN, SurveyDesign
+from miscal.calibration.survey_design import PAIRS_SEEN, SurveyDesign, equal_parts
 from miscal.data.counting import Cut, Member, Question
 from miscal.data.relations import DATE, NUMBER, TEXT
 from miscal.findings.conditions.column_kinds import Missing, Trend, Value
 from miscal.findings.conditions.condition import Condition, written
 from miscal.findings.conditions.other_kinds import Both
 from miscal.findings.ledger.bins import Bins, TrendRows, stretches
-from miscal.findings.ledger.blocks import Split, Table, UnitDesign
+from miscal.findings.ledger.blocks import Split, Table
 from miscal.findings.ledger.groups import PAIR, ColumnGroups, FoundGroups, Groups
 from miscal.findings.ledger.membership import CodedColumns, SideBySide
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
@@ -78,6 +78,52 @@ class _Block:
         return replace(groups, member=groups.member.chosen(at), trends=trends, columns=columns)
 
 
+@dataclass(frozen=True, kw_only=True)
+class UnitDesign(SurveyDesign):
+    """Rows in groups that were summed by unit and cell where they lie.
+
+    `n`: how many rows there are. `cell`, int (n,): of each row. `unit, cells`, int (k,): of each sum. `mass, residual,
+    spread, own_variance`, float64 (k,): sums of the weight, and of the residual, its standard deviation and its
+    variance times the weight (squared). `columns`: the groups among these sums.
+    """
+
+    n: int
+    cell: np.ndarray
+    unit: np.ndarray
+    cells: np.ndarray
+    mass: np.ndarray
+    residual: np.ndarray
+    spread: np.ndarray
+    own_variance: np.ndarray
+    columns: SideBySide
+
+    def take(self, rows: np.ndarray) -> UnitDesign:
+        """Return the design of some rows: of whole cells."""
+        return replace(self, cell=self.cell[rows], weight=self.weight[rows])
+
+    def design_effect(self, weight: np.ndarray, residual: np.ndarray, variance: np.ndarray, **_: float) -> float:
+        """Return that of the mean of the cells that the rows are of."""
+        inside = np.isin(self.cells, np.unique(self.cell))
+        unit, (mass, seen, spread, own) = (
+            self.unit[inside],
+            (some[inside] for some in (self.mass, self.residual, self.spread, self.own_variance)),
+        )
+        total = mass.sum()
+        if total <= 0 or own.sum() <= 0:
+            return 1.0
+        left = (seen - seen.sum() / total * mass) / total
+        parts = np.bincount(unit, own / total**2)
+        together, seen = (float(np.sum(np.bincount(unit, some) ** 2)) for some in (spread / total, left))
+        base = float(own.sum() / total**2)
+        return float(self._effect(base, together, seen, base, float(equal_parts(parts))))
+
+    def design_effects(self, columns: SideBySide, residual: np.ndarray, variance: np.ndarray) -> np.ndarray:
+        """Return those of the groups, by the sums of their units; `variance` is of the rows."""
+        scale = self.n / self.mass.sum()
+        sums = self.own_variance * scale**2, self.spread * scale, self.residual * scale
+        return self.effects_of(self.columns, self.unit, columns.squared_sums(variance), *sums)
+
+
 class CellTable(Table):
     """Candidates of columns that are counted where they lie.
 
@@ -96,13 +142,13 @@ class CellTable(Table):
         for cut in plan.cuts:
             self._add(parts, (cut,), cut.coarser)
         self.pairs, self.small = 0, []
-        looked_at = ((*self._promising(cuts), cuts) for cuts in plan.pairs)
+        looked_at = ((*self._promising(way), way) for way in plan.pairs)
         asked = [*with_progress(looked_at, [1] * len(plan.pairs))]
         least = -ndtri(settings.significance * (1 - settings.value_share) / max(1, self.pairs) / 2) - 1
         promising = sorted((one for one in asked if one[0] >= least), key=lambda one: -one[0])
-        for _, z, cuts in promising[:MOST_PAIRS]:
-            self._add(parts, cuts, cuts[0].coarser, z >= least)
-        self.left = tuple(tuple(cut.column for cut in cuts) for *_, cuts in promising[MOST_PAIRS:])
+        for _, z, way in promising[:MOST_PAIRS]:
+            self._add(parts, way, way[0].coarser, z >= least)
+        self.left = tuple(tuple(cut.column for cut in way) for *_, way in promising[MOST_PAIRS:])
         self.parts = tuple(parts)
         self.first = np.cumsum([0, *(len(groups) for _, groups in parts)])
         self.groups = self._merged()
@@ -127,7 +173,8 @@ class CellTable(Table):
         return float(z.max()), z
 
     def _add(self, parts: list, cuts: tuple[Cut, ...], coarser: int, able: np.ndarray | None = None) -> None:
-        rows, codes, _ = labelled(self.ask(Question(cuts, (), coarser)), Question(cuts, (), coarser))
+        question = Question(cuts, (), coarser)
+        rows, codes, _ = labelled(self.ask(question), question)
         keys, at = np.unique(codes, axis=0, return_inverse=True)
         count = np.bincount(at.ravel(), rows.counts)
         groups = _groups(cuts, keys, count, self.settings, able)
@@ -255,31 +302,27 @@ def labelled(frame: pl.DataFrame, question: Question) -> tuple[LabelledRows, np.
     Returns them, their cells (n, columns) and their memberships (n, groups).
     """
     values = {name: frame[name].to_numpy().astype(np.float64) for name in frame.columns if name not in question.keys}
-    weighted = "w" in values
-    count, weight, square, sure = ("n", "w", "ww", "wf") if weighted else ("n", "n", "n", "f")
-    right, right_weight, right_square, right_sure = ("y", "wy", "wwy", "wfy") if weighted else ("y", "y", "y", "fy")
-    halves = []
-    for one, part in zip((count, weight, square, sure), (right, right_weight, right_square, right_sure), strict=True):
-        halves.append(np.r_[values[part], np.maximum(values[one] - values[part], 0.0)])
-    rows = np.rint(halves[0])
-    kept = np.flatnonzero((rows > 0) & (halves[1] > 0))
-    rows, mass, squares, sums = rows[kept], *(half[kept] for half in halves[1:])
+    # how many rows, their weight and its square, and the sum of their confidences: of all, and of those that are right
+    names = ("n y", "w wy", "ww wwy", "wf wfy") if "w" in values else ("n y", "n y", "n y", "f fy")
+    sides = ([values[name] for name in both.split()] for both in names)
+    halves = [np.r_[right, np.maximum(every - right, 0.0)] for every, right in sides]
+    kept = np.flatnonzero((np.rint(halves[0]) > 0) & (halves[1] > 0))
+    rows, mass, squares, sums = (half[kept] for half in halves)
+    rows = np.rint(rows)
     stratum = np.tile(frame["stratum"].to_numpy().astype(np.int64), 2)[kept]
     stratum = np.unique(stratum, return_inverse=True)[1]
     correct = np.repeat([1.0, 0.0], len(frame))[kept]
     rate = np.bincount(stratum, mass * correct) / np.bincount(stratum, mass)
     labels = LabelledRows(
-        correct,
-        np.clip(sums / mass, 0.0, 1.0),
-        rate[stratum],
-        stratum=stratum,
-        count=rows,
-        squares=squares,
+        correct, np.clip(sums / mass, 0.0, 1.0), rate[stratum], stratum=stratum, count=rows, squares=squares,
         design=SurveyDesign(None, 0.0, mass),
+    )  # fmt: skip
+    asked = (("cell", question.cuts), ("member", question.members))
+    codes, members = (
+        frame.select(f"{name}{k}" for k in range(len(some))).to_numpy().astype(np.int64).reshape(len(frame), len(some))
+        for name, some in asked
     )
-    codes = [np.tile(frame[f"cell{k}"].to_numpy().astype(np.int64), 2)[kept] for k in range(len(question.cuts))]
-    members = [np.tile(frame[f"member{k}"].to_numpy().astype(np.int64), 2)[kept] for k in range(len(question.members))]
-    return labels, _columns(codes, len(rows)), _columns(members, len(rows))
+    return labels, np.tile(codes, (2, 1))[kept], np.tile(members, (2, 1))[kept]
 
 
 def in_units(rows: LabelledRows, sums: pl.DataFrame, block: _Block | None, cell: np.ndarray) -> LabelledRows:
@@ -301,13 +344,10 @@ def in_units(rows: LabelledRows, sums: pl.DataFrame, block: _Block | None, cell:
     names = ("uw", "we", "ws", "wwv") if "uw" in values else ("n", "e", "s", "v")
     mass, residual, spread, variance = (values[name] for name in names)
     design = UnitDesign(
-        None, correlation, rows.weight, 1.0, cell, unit, every, mass, residual, spread, variance, columns
-    )
+        None, correlation, rows.weight, n=rows.n, cell=cell, unit=unit, cells=every, columns=columns,
+        mass=mass, residual=residual, spread=spread, own_variance=variance,
+    )  # fmt: skip
     return replace(rows, design=design)
-
-
-def _columns(values: list[np.ndarray], n: int) -> np.ndarray:
-    return np.stack(values, 1) if values else np.zeros((n, 0), np.int64)
 
 
 def _groups(

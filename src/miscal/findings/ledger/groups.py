@@ -18,7 +18,6 @@ from miscal.findings.conditions.column_kinds import Cycle, Missing, Value
 from miscal.findings.conditions.condition import Condition, numbers_of, texts_of, written
 from miscal.findings.conditions.other_kinds import Both, NoneOf, Term
 from miscal.findings.ledger.bins import Bins, Stretches, TrendRows, bins_of, spans, stretches, trend_of
-from miscal.findings.ledger.clusters import ClusterRows
 from miscal.findings.ledger.membership import CodedColumns, SideBySide
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 
@@ -129,9 +128,7 @@ def column_groups(columns: Mapping[str, np.ndarray]) -> tuple[ColumnGroups, ...]
 
 
 def named_groups(
-    columns: Mapping[str, np.ndarray],
-    text: Sequence[str] | None = None,
-    settings: LedgerSettings = LEDGER_DEFAULTS,
+    columns: Mapping[str, np.ndarray], text: Sequence[str] | None = None, settings: LedgerSettings = LEDGER_DEFAULTS
 ) -> Groups:
     """List the groups that columns and texts name.
 
@@ -344,33 +341,6 @@ class FoundGroups:
             columns=tuple(self.columns),
             not_crossed=self.not_crossed,
         )
-
-
-def with_clusters(groups: Groups, clusters: Sequence[ClusterRows]) -> Groups:
-    """Add clusters of similar inputs to named groups.
-
-    `clusters`: of inputs of the same rows (:func:`.clusters.clusters_of`).
-
-    Examples
-    --------
-    >>> from miscal.findings.ledger.clusters import clusters_of
-    >>> kind = np.repeat(["a", "b"], 30)
-    >>> with_clusters(named_groups({"kind": kind}), clusters_of(np.tile([[0.0], [1.0]], (30, 1)))[0]).descriptions
-    ('kind = b', 'a cluster of 30 similar inputs', 'a cluster of 30 similar inputs')
-    """
-    if not clusters:
-        return groups
-    many = len(clusters)
-    n, rows = len(clusters[0].rows), [np.flatnonzero(one.rows).astype(np.int32) for one in clusters]
-    return replace(
-        groups,
-        conditions=(*groups.conditions, *(one.condition for one in clusters)),
-        also=(*groups.also, *((),) * many),
-        kinds=np.r_[groups.kinds, np.full(many, CLUSTER)],
-        # where nothing has a name, clusters alone know how many rows there are
-        member=SideBySide(n, groups.member.blocks).beside(CodedColumns.of(n, rows)),
-        typical={place: one.typical for place, one in enumerate(clusters, start=len(groups))},
-    )
 
 
 def _cells(name: str, values: np.ndarray, settings: LedgerSettings) -> tuple[ColumnGroups | None, Bins | None]:

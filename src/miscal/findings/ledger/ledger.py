@@ -11,12 +11,10 @@ from pydantic import FiniteFloat, NonNegativeInt
 from miscal.base.document import Measure, Part, Text
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import average
-from miscal.findings.conditions.condition import Stored
+from miscal.findings.conditions.condition import InputClusters, Stored
 from miscal.findings.conditions.other_kinds import Mixed
-from miscal.findings.input_clusters import InputClusters
-from miscal.findings.ledger.blocks import Table
-from miscal.findings.ledger.describe import describe, made_of
-from miscal.findings.ledger.exact import cut_into_strata
+from miscal.findings.ledger.blocks import Table, cut_into_strata
+from miscal.findings.ledger.clusters import describe, made_of
 from miscal.findings.ledger.groups import CLUSTER, TERM, VALUE, Groups
 from miscal.findings.ledger.scan import scan
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
@@ -204,10 +202,21 @@ def ledger_of(
     """
     groups = table.groups
     scanned = scan(table, seed=seed, error=error, settings=settings)
-    rows, telling = table.parts[0][0], _TellingRows(table.parts[0][0], settings.examples)
+    rows, left = table.parts[0][0], np.full(len(table.parts[0][0]), True)
     stratum = rows.stratum
     if stratum is None:
         stratum = cut_into_strata(rows.confidence, settings.stratum_rows, np.random.default_rng((seed, 32)), rows.part)
+
+    def telling(inside: np.ndarray, sign: str) -> tuple[int, ...]:
+        """Return the source's numbers of the surest wrong rows where over, of the least sure right ones where under."""
+        if rows.row is None:  # cells have no rows to show
+            return ()
+        wrong, sure = (0.0, -rows.confidence) if sign == "over" else (1.0, rows.confidence)
+        able = np.flatnonzero(inside & left & (rows.correct == wrong))
+        chosen = able[np.argsort(sure[able], kind="stable")][: settings.examples]
+        # each row serves one finding
+        left[chosen] = False
+        return tuple(rows.row[chosen].tolist())
 
     def written(one: TestedGroup) -> Finding:
         among, inside = table.own(one.group)
@@ -240,7 +249,7 @@ def ledger_of(
             p_value=one.p_value,
             p_adjusted=one.p_adjusted,
             sign=sign,
-            rows=telling.of(inside, sign),
+            rows=telling(inside, sign),
         )
 
     findings = tuple(map(written, scanned.chosen))
@@ -264,14 +273,14 @@ def _named(one: TestedGroup, inside: np.ndarray, table: Table, settings: LedgerS
     groups, kind = table.groups, table.groups.kinds[one.group]
     condition, more = groups.conditions[one.group], ()
     if kind == CLUSTER:
-        made = describe(inside, groups, settings)
+        made = describe(inside, groups)
         more = made.columns
         if isinstance(made, Mixed):
             rows = table.own(one.group)[0]
             made = replace(made, typical=tuple(rows.row[list(groups.typical[one.group])].tolist()))
         condition = replace(condition, made_of=made)
     elif kind == TERM:
-        condition = replace(condition, made_of=made_of(inside, groups, settings))
+        condition = replace(condition, made_of=made_of(inside, groups))
     aliases = (*groups.also[one.group], *(groups.conditions[other] for other in one.aliases))
     return {
         "description": condition.description,
@@ -302,20 +311,3 @@ def odds_ratio(
     counts = [np.bincount(stratum, weight * (a & b)) for a in (inside, ~inside) for b in (right, ~right)]
     above, below = np.sum(counts[0] * counts[3] / size), np.sum(counts[1] * counts[2] / size)
     return float(above / below) if below > 0 else None
-
-
-class _TellingRows:
-    """Chooses the rows that a finding names as examples; each row serves one finding."""
-
-    def __init__(self, rows: LabelledRows, most: int) -> None:
-        self.rows, self.most, self.left = rows, most, np.full(len(rows), True)
-
-    def of(self, inside: np.ndarray, sign: str) -> tuple[int, ...]:
-        """Return the source's numbers of the surest wrong rows where over, of the least sure right ones where under."""
-        if self.rows.row is None:  # cells have no rows to show
-            return ()
-        wrong, sure = (0.0, -self.rows.confidence) if sign == "over" else (1.0, self.rows.confidence)
-        able = np.flatnonzero(inside & self.left & (self.rows.correct == wrong))
-        chosen = able[np.argsort(sure[able], kind="stable")][: self.most]
-        self.left[chosen] = False
-        return tuple(self.rows.row[chosen].tolist())

@@ -36,6 +36,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -43,9 +44,18 @@ from scipy.special import ndtr, ndtri
 from miscal.base.document import Measure
 from miscal.calibration.survey_design import average, deflated
 from miscal.findings.conditions.other_kinds import Alike
-from miscal.findings.ledger.blocks import Candidates, Table, value_cells
-from miscal.findings.ledger.describe import describe
-from miscal.findings.ledger.exact import Strata, crossed, cut_into_strata, exact_p_value, strata_within
+from miscal.findings.ledger.blocks import (
+    Candidates,
+    Split,
+    Strata,
+    Table,
+    crossed,
+    cut_into_strata,
+    exact_p_value,
+    strata_within,
+    value_cells,
+)
+from miscal.findings.ledger.clusters import describe
 from miscal.findings.ledger.groups import CLUSTER, INTERVAL, TERM, THRESHOLDS, VALUE, error_shares
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.sizes import (
@@ -124,25 +134,21 @@ class _Scan(Candidates):
             if strongest is None:
                 return
             best, aliases = self._named(strongest, z)
-            p_value = self._p_value(best, float(z[best]))
-            adjusted = min(1.0, float(p_value / self.share[best]))
-            if adjusted > self.settings.significance:
+            one = self._tested(best, float(z[best]), self.chosen, aliases=aliases)
+            if one.p_adjusted > self.settings.significance:
                 # the normal law was too sure of it: the next strongest is tried, and this one again given that
                 refused[best] = True
                 continue
-            score = standard_score(p_value, z[best])
-            one = TestedGroup(
-                group=best,
-                aliases=aliases,
-                z=float(z[best]),
-                p_value=p_value,
-                p_adjusted=adjusted,
-                level=float(self.settings.significance * self.share[best]),
-                shrinkage=shrinkage(abs(score), float(least[best])),
-            )
-            self.found.append(one)
+            score = standard_score(one.p_value, one.z)
+            self.found.append(replace(one, shrinkage=shrinkage(abs(score), float(least[best]))))
             self.take(best)
             refused[:] = False
+
+    def _tested(self, group: int, z: float, given: Sequence[int] = (), **known: Any) -> TestedGroup:
+        """Test a candidate given some that were chosen, and adjust its p-value for all candidates."""
+        p_value, share = self._p_value(group, z, given), float(self.share[group])
+        level, adjusted = self.settings.significance * share, min(1.0, p_value / share)
+        return TestedGroup(group=int(group), z=z, p_value=p_value, p_adjusted=adjusted, level=level, **known)
 
     def take(self, candidate: int) -> None:
         """Let a candidate be projected out of all others."""
@@ -161,7 +167,7 @@ class _Scan(Candidates):
         one = replace(one, conditional=self._size(best, standard_score(one.p_value, one.z), self.chosen[:place]))
         z = float(self.by_themselves[best])
         # what is chosen first is tested by itself
-        score = standard_score(one.p_value if place == 0 else self._p_value(best, z, given=()), z)
+        score = standard_score(one.p_value if place == 0 else self._p_value(best, z), z)
         own = self._size(best, score)
         if place == 0 or not holds_zero(own):
             return replace(one, own=own)
@@ -171,32 +177,22 @@ class _Scan(Candidates):
     def alone(self) -> list[TestedGroup]:
         """List values and bins of columns that were not chosen, but are beyond the cut by themselves."""
         z, given = self.by_themselves, self._given_chosen()
-        significance = self.settings.significance
         asked = self.values.copy()
         asked[value_cells(self.groups)], asked[self.chosen] = True, False
         found = []
         for group in np.flatnonzero(asked & (np.abs(z) >= self.least_scores)):
-            p_value = self._p_value(group, float(z[group]), given=())
-            adjusted = min(1.0, float(p_value / self.share[group]))
-            if adjusted <= significance:
-                # the finding that alone leaves least of it in its direction
-                sign = float(np.sign(self.total[group]))
-                left_by = [self._left(group, k, sign) for k in range(len(self.chosen))]
-                conditional = UNDEFINED
-                if self.table.joined:
-                    left = self._p_value(group, float(given[group]))
-                    conditional = self._size(group, standard_score(left, given[group]), self.chosen)
-                value = TestedGroup(
-                    group=int(group),
-                    z=float(z[group]),
-                    p_value=p_value,
-                    p_adjusted=adjusted,
-                    level=float(significance * self.share[group]),
-                    conditional=conditional,
-                    own=self._size(group, standard_score(p_value, z[group])),
-                    by=left_by.index(min(left_by)) if left_by else None,
-                )
-                found.append(value)
+            one = self._tested(group, float(z[group]))
+            if one.p_adjusted > self.settings.significance:
+                continue
+            # the finding that alone leaves least of it in its direction
+            sign = float(np.sign(self.total[group]))
+            by = min(range(len(self.chosen)), key=lambda k: self._left(group, k, sign), default=None)
+            conditional = UNDEFINED
+            if self.table.joined:
+                left = self._p_value(group, float(given[group]), self.chosen)
+                conditional = self._size(group, standard_score(left, given[group]), self.chosen)
+            own = self._size(group, standard_score(one.p_value, one.z))
+            found.append(replace(one, conditional=conditional, own=own, by=by))
         return sorted(found, key=lambda one: -abs(one.z))
 
     def more_by_rows(self) -> int:
@@ -228,11 +224,7 @@ class _Scan(Candidates):
             best = max(self.chosen, key=limits.__getitem__, default=None)
         if best is None or limits[best] <= 0:
             return None
-        z, share = float(self.by_themselves[best]), self.share[best]
-        p_value = self._p_value(best, z, given=())
-        adjusted = min(1.0, float(p_value / share))
-        level = float(self.settings.significance * share)
-        return TestedGroup(group=best, z=z, p_value=p_value, p_adjusted=adjusted, level=level)
+        return self._tested(best, float(self.by_themselves[best]))
 
     def _least_off(self, group: int) -> float:
         """How far the outcomes of a group are from its confidence at least, 0 where that is not known."""
@@ -274,7 +266,7 @@ class _Scan(Candidates):
             return None
         across, variance = self._covariances(term), self.variance
         if self.chosen:
-            chosen, solved = np.stack(self.covariance), self._explained
+            chosen, solved = self._explained(self.chosen)
             across = across - solved.T @ chosen[:, term]
             variance = variance - np.einsum("km,km->m", chosen, solved)
         like = across / np.sqrt(np.maximum(variance * variance[term], _NO_VARIANCE))
@@ -299,7 +291,7 @@ class _Scan(Candidates):
         if not self.clusters[group] or not self.values.any():
             return False
         if group not in self.described:
-            self.described[group] = isinstance(describe(self.groups.rows(group), self.groups, self.settings), Alike)
+            self.described[group] = isinstance(describe(self.groups.rows(group), self.groups), Alike)
         return not self.described[group]
 
     @cached_property
@@ -314,23 +306,19 @@ class _Scan(Candidates):
 
     def _size(self, candidate: int, z: float, given: Sequence[int] | None = None) -> Measure:
         """Size of a group given some that were chosen; None: beside all rows of equal confidence."""
-        total, variance, others = self.total[candidate], self.variance[candidate], list(given or ())
+        total, variance, others, solved = self.total[candidate], self.variance[candidate], list(given or ()), ()
         if others:
-            across = np.stack(self.covariance[: len(others)])
-            solved = np.linalg.lstsq(across[:, others], across[:, candidate], rcond=1e-10)[0]
+            across, solved = self._explained(others, candidate)
             total = total - self.total[others] @ solved
-            variance = variance - across[:, candidate] @ solved
+            variance = variance - across @ solved
         if variance <= self._least_variance[candidate]:
             return Measure(value=None)
-        rows, strata, splits = self._rows([candidate, *others])
-        column = left = splits[0].tested
-        if others:
-            explained = [factor * one.tested for one, factor in zip(splits[1:], solved, strict=True)]
-            left = column - np.sum(explained, axis=0)
+        rows, strata, (own, *splits) = self._rows([candidate, *others])
+        left = self._without(own, splits, solved)
         variance, least = float(self.effect[candidate] * variance), float(self.least_scores[candidate])
         test = GroupTest(strata.factors(left), float(total), variance, z, least, strata.squared_factors(left))
-        if (lower := splits[0].lower) is not None:
-            return trend_size(rows, splits[0].inside, lower, column, test)
+        if own.lower is not None:
+            return trend_size(rows, own.inside, own.lower, own.tested, test)
         if given is not None:
             return size(test, rows.expected, direction=strata.centred(left))
         # a group's gain is its others' loss, as E[h | f] = 0: a shift of log-odds alone gives the two unequal parts
@@ -355,17 +343,16 @@ class _Scan(Candidates):
         """Z of every candidate given the groups chosen, 0 where too little of it is left."""
         total, variance = self.total, self.variance
         if self.chosen:
-            across, solved = np.stack(self.covariance), self._explained
+            across, solved = self._explained(self.chosen)
             total = total - solved.T @ self.total[self.chosen]
             variance = variance - np.einsum("km,km->m", across, solved)
         left = self.usable & (variance > self._least_variance)
         return np.where(left, total / np.sqrt(np.where(left, self.effect * variance, 1.0)), 0.0)
 
-    @property
-    def _explained(self) -> np.ndarray:
-        """What each group chosen adds to every candidate when they are projected out, (k, m)."""
-        across = np.stack(self.covariance)
-        return np.linalg.lstsq(across[:, self.chosen], across, rcond=1e-10)[0]
+    def _explained(self, given: Sequence[int], of: int | slice = slice(None)) -> tuple[np.ndarray, np.ndarray]:
+        """Covariances of the groups chosen first with candidates, and what each adds when they are projected out."""
+        across = np.stack(self.covariance[: len(given)])
+        return across[:, of], np.linalg.lstsq(across[:, given], across[:, of], rcond=1e-10)[0]
 
     def _named(self, strongest: int, z: np.ndarray) -> tuple[int, tuple[int, ...]]:
         """Return the best name for the strongest group, and other names of nearly the same rows."""
@@ -381,33 +368,27 @@ class _Scan(Candidates):
         others = sorted(named, key=lambda g: -abs(z[g]))
         return best, tuple(others[: self.settings.max_aliases])
 
-    def _p_value(self, candidate: int, z: float, given: Sequence[int] | None = None) -> float:
-        """Two-sided p-value of a z given some candidates, by default those chosen so far."""
-        given = self.chosen if given is None else given
-        if candidate in self.groups.trends:
-            return self._trend_p_value(candidate, z, given)
-        p_value, large = float(2 * ndtr(-abs(z))), self.variance[candidate] > self.settings.largest_exact_variance
+    def _p_value(self, candidate: int, z: float, given: Sequence[int] = ()) -> float:
+        """Two-sided p-value of a z given the candidates that were chosen first."""
+        p_value, trend = float(2 * ndtr(-abs(z))), candidate in self.groups.trends
+        large = not trend and self.variance[candidate] > self.settings.largest_exact_variance
         if p_value >= self.settings.exact_below or large:
             return p_value
-        rows, _, (own, *others) = self._rows([candidate, *given])
-        chosen = [other.inside for other in others]
-        if rows.stratum is None:
-            strata = strata_within(rows.confidence, chosen, self._width(rows), self.rng, rows.part)
-            expected = rows.expected
+        rows, strata, (own, *others) = self._rows([candidate, *given])
+        if trend:
+            factors = strata.factors(self._without(own, others, self._explained(given, candidate)[1] if given else ()))
+            exact = sum_p_value(factors, rows.correct, rows.expected, rows.count)
+        elif rows.stratum is None:
+            apart = [other.inside for other in others]
+            cut = strata_within(rows.confidence, apart, self._width(rows), self.rng, rows.part)
+            exact = exact_p_value(rows.correct, own.inside, cut, rows.expected, rows.count)
         else:
-            strata, expected = crossed(rows.stratum, chosen), None
-        exact = exact_p_value(rows.correct, own.inside, strata, expected, rows.count)
+            cut = crossed(rows.stratum, [other.inside for other in others])
+            exact = exact_p_value(rows.correct, own.inside, cut, count=rows.count)
         return max(p_value, deflated(exact, float(self.effect[candidate])))
 
-    def _trend_p_value(self, candidate: int, z: float, given: Sequence[int]) -> float:
-        p_value = float(2 * ndtr(-abs(z)))
-        if p_value >= self.settings.exact_below:
-            return p_value
-        rows, strata, splits = self._rows([candidate, *given])
-        left, *others = (one.tested for one in splits)
-        if given:
-            across = np.stack(self.covariance)[: len(given)]
-            solved = np.linalg.lstsq(across[:, given], across[:, candidate], rcond=1e-10)[0]
-            left = left - np.sum([factor * one for one, factor in zip(others, solved, strict=True)], axis=0)
-        tail = sum_p_value(strata.factors(left), rows.correct, rows.expected, rows.count)
-        return max(p_value, deflated(tail, float(self.effect[candidate])))
+    @staticmethod
+    def _without(own: Split, others: Sequence[Split], solved: Sequence[float]) -> np.ndarray:
+        """Return what each row adds to a test, less what the groups chosen before explain of it."""
+        explained = [factor * one.tested for one, factor in zip(others, solved, strict=True)]
+        return own.tested - np.sum(explained, axis=0) if explained else own.tested

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 from pydantic import FiniteFloat, NonNegativeInt
@@ -119,89 +118,70 @@ def column_values(
     >>> [(one.value, one.n, one.hidden.value, one.mark) for one in found[1:]]
     [('art', 30, 0.5, 'not distinguishable'), ('sums', 3, 0.5, 'too few rows')]
     """
-    marks = _Marks(table.groups, scanned, settings)
+    marks, level = _marks(scanned), settings.significance
     found: list[ColumnValue] = []
     for part, rows in ((part, rows) for rows, groups in table.parts for part in groups.columns):
-        values = list(_values(part, rows, corrected, marks, settings))
+        order = np.argsort(part.codes, kind="stable")
+        cells, first = np.unique(part.codes[order], return_index=True)
+        counted = np.add.reduceat(rows.counts[order], first).round().astype(int)
+        sizes, total = dict(zip(cells.tolist(), counted.tolist(), strict=True)), rows.mass.sum()
+        values = []
+        for cell, inside in zip(cells.tolist(), np.split(order, first[1:]), strict=True):
+            if cell < 0:  # values of few rows each, which are no cell
+                continue
+            own = rows.take(inside)
+            value = ColumnValue(
+                column=part.column,
+                condition=part.cells[cell],
+                n=own.n,
+                share=float(rows.mass[inside].sum() / total),
+                accuracy=average(own.correct, own.weight),
+                confidence=average(own.confidence, own.weight),
+                residual=residual_size(own, level),
+                hidden=hidden_size(own, level),
+                after=left_by(corrected, inside, level),
+                **_mark(part, cell, sizes, table.groups, marks, settings.min_rows),
+            )
+            values.append(value)
         if any(one.is_text for one in values):
             values.sort(key=lambda one: (1, -one.n) if one.mark == FEW_ROWS else (0, one.hidden.value or 0.0))
         found += values
     return tuple(found)
 
 
-def _values(
-    part: ColumnGroups, rows: LabelledRows, corrected: LabelledRows | None, marks: _Marks, settings: LedgerSettings
-) -> Iterator[ColumnValue]:
-    order = np.argsort(part.codes, kind="stable")
-    cells, first = np.unique(part.codes[order], return_index=True)
-    counted = np.add.reduceat(rows.counts[order], first).round().astype(int)
-    sizes, total = dict(zip(cells.tolist(), counted.tolist(), strict=True)), rows.mass.sum()
-    for cell, inside in zip(cells.tolist(), np.split(order, first[1:]), strict=True):
-        if cell < 0:  # values of few rows each, which are no cell
-            continue
-        own = rows.take(inside)
-        confidence, level = average(own.confidence, own.weight), settings.significance
-        accuracy = average(own.correct, own.weight)
-        mark = marks.of(part, cell, sizes)
-        yield ColumnValue(
-            column=part.column,
-            condition=part.cells[cell],
-            n=own.n,
-            share=float(rows.mass[inside].sum() / total),
-            accuracy=accuracy,
-            confidence=confidence,
-            residual=residual_size(own, level),
-            hidden=hidden_size(own, level),
-            after=left_by(corrected, inside, level),
-            mark=mark.mark,
-            finding=mark.finding,
-            conditional=mark.conditional,
-        )
+def _marks(scanned: Scanned) -> dict[int, dict[str, Any]]:
+    """Say of candidates what the ledger does: the mark, the number of the finding that it names, and what is left."""
+    marks = {
+        one.group: {"mark": EXPLAINED, "finding": one.by + 1, "conditional": one.conditional}
+        for one in scanned.alone
+        if one.by is not None
+    }
+    for place, one in enumerate(scanned.chosen, start=1):
+        marks[one.group] = {"mark": FINDING, "finding": place, "conditional": one.conditional}
+    return marks
 
 
-class _Mark(NamedTuple):
-    """A mark, the number of the finding that it names, and what the findings leave of the value."""
-
-    mark: str
-    finding: int | None = None
-    conditional: Measure = Measure(value=None)
-
-
-class _Marks:
-    """What the ledger says of each candidate."""
-
-    def __init__(self, groups: Groups, scanned: Scanned, settings: LedgerSettings) -> None:
-        self.groups, self.places = groups, groups.places
-        self.least = settings.min_rows
-        self.marks = {
-            one.group: _Mark(EXPLAINED, one.by + 1, one.conditional) for one in scanned.alone if one.by is not None
-        }
-        for place, one in enumerate(scanned.chosen, start=1):
-            self.marks[one.group] = _Mark(FINDING, place, one.conditional)
-
-    def of(self, part: ColumnGroups, cell: int, sizes: dict[int, int]) -> _Mark:
-        """Return what is said of a cell."""
-        if (group := self.places.get(part.cells[cell])) is not None:
-            return self._group(group)
-        if (group := self.groups.others_than(part.cells[cell])) is not None:
-            return self._complement(group)
+def _mark(
+    part: ColumnGroups, cell: int, sizes: dict[int, int], groups: Groups, marks: dict[int, dict[str, Any]], least: int
+) -> dict[str, Any]:
+    """Return what is said of a cell."""
+    nothing, places = {"mark": NOT_DISTINGUISHABLE}, groups.places
+    if (group := places.get(part.cells[cell])) is not None:
+        return marks.get(group, nothing)
+    if (group := groups.others_than(part.cells[cell])) is None:
         n, every = sizes[cell], sum(sizes.values())
-        if min(n, every - n) < self.least:
-            return _Mark(FEW_ROWS)
+        if min(n, every - n) < least:
+            return {"mark": FEW_ROWS}
         others = [other for other in sizes if other != cell]
-        if len(others) == 1 and others[0] >= 0 and (group := self.places.get(part.cells[others[0]])) is not None:
-            return self._complement(group)
-        return _Mark(NOT_TESTED)
-
-    def _group(self, group: int) -> _Mark:
-        return self.marks.get(group, _Mark(NOT_DISTINGUISHABLE))
-
-    def _complement(self, group: int) -> _Mark:
-        """Mark the other of two values, which are one question: what is said of one is said of both."""
-        own = self._group(group)
-        if own.mark == FINDING:
-            return _Mark(EXPLAINED, own.finding)
-        return own._replace(conditional=mirror(own.conditional))
+        if len(others) == 1 and others[0] >= 0:
+            group = places.get(part.cells[others[0]])
+    if group is None:
+        return {"mark": NOT_TESTED}
+    # the other of two values, which are one question: what is said of one is said of both
+    own = marks.get(group, nothing)
+    if own["mark"] == FINDING:
+        return {"mark": EXPLAINED, "finding": own["finding"]}
+    return own | {"conditional": mirror(own["conditional"])} if "conditional" in own else own
 
 
 def mirror(size: Measure) -> Measure:

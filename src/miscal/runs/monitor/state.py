@@ -38,8 +38,8 @@ from miscal.base.vocabulary import vocabulary
 from miscal.calibration.metrics.scores import log_losses
 from miscal.discovery.run import RunContent
 from miscal.discovery.saved_model import model_folder
-from miscal.evidence.anytime import SUMS, clipped_logit, running_interval, unit_sums
 from miscal.evidence.settings import SIGNIFICANCE
+from miscal.evidence.simultaneous import SUMS, clipped_logit, running_interval, unit_sums
 from miscal.findings.alone import BELOW, decisions_of, error_key
 from miscal.findings.conditions.condition import Frame
 from miscal.findings.residuals import EPSILON

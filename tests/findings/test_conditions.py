@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from miscal.base.folders import built, state_of
 from miscal.findings.conditions.column_kinds import Span, Value
-from miscal.findings.conditions.condition import KINDS, Condition, Frame, Wording, read_condition
+from miscal.findings.conditions.condition import KINDS, Condition, Frame, InputClusters, Wording, read_condition
 from miscal.findings.conditions.other_kinds import Both, Several
-from miscal.findings.input_clusters import InputClusters
-from miscal.findings.ledger.clusters import clusters_of
+from miscal.findings.ledger.clusters import with_clusters
 from miscal.findings.ledger.groups import named_groups
 from miscal.findings.ledger.settings import LedgerSettings
 
@@ -105,18 +104,18 @@ def test_the_rows_of_every_named_group_are_those_of_its_condition(seed, many):
 def test_the_rows_of_every_cluster_are_those_of_its_condition(width, own_units):
     rng = np.random.default_rng(width)
     X = (rng.normal(size=(6, width))[rng.integers(0, 6, 600)] + 0.3 * rng.normal(size=(600, width))).astype(np.float32)
-    made, space = clusters_of(X, own_units=own_units)
+    made, space = with_clusters(named_groups({}), X, own_units=own_units)
     assert len(made) > 5
     frame = Frame(len(X), X=X, clusters=built(InputClusters, *state_of(space)))
-    for one in made:
-        np.testing.assert_array_equal(one.condition.rows(frame), one.rows)
+    for place, condition in enumerate(made.conditions):
+        np.testing.assert_array_equal(condition.rows(frame), made.rows(place))
     # a row by itself is placed as it is among others
-    alone = [one.condition.rows(Frame(1, X=X[:1], clusters=space))[0] for one in made]
-    assert alone == [bool(one.rows[0]) for one in made]
+    alone = [one.rows(Frame(1, X=X[:1], clusters=space))[0] for one in made.conditions]
+    assert alone == [bool(made.rows(place)[0]) for place in range(len(made))]
 
 
 def test_arrays_of_clusters_that_do_not_fit_are_refused():
-    space = clusters_of(np.random.default_rng(0).normal(size=(300, 30)))[1]
+    space = with_clusters(named_groups({}), np.random.default_rng(0).normal(size=(300, 30)))[1]
     for name in ("columns", "mean", "axes"):
         with pytest.raises(ValueError, match="do not fit each other"):
             replace(space, **{name: getattr(space, name)[:-1]})

@@ -4,15 +4,34 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.special import expit, logit, ndtr
 from scipy.stats import binomtest
 
 from miscal.calibration.labelled_rows import LabelledRows
+from miscal.data.triples import Triples
+from miscal.discovery.estimating import expected_outcome
 from miscal.findings.ledger.groups import named_groups
 from miscal.findings.ledger.ledger import find
 from miscal.findings.model_tests import ModelTests
 from miscal.findings.shared_findings import DIFFERING, SHARED, ModelAnswers, find_shared, stack
 
-from .worlds import study
+
+def study(seed, *, models=4, n=600, latent=0.4, off=lambda model, subject: 0.0, fitted=False):
+    """Models that are calibrated, or visibly over-confident, but for a subject in which they are `off`."""
+    rng = np.random.default_rng(seed)
+    subject = rng.choice(["law", "art", "sums", "physics", "music"], n).astype(object)
+    length, hard, common = rng.lognormal(4, 0.5, n).round(), rng.normal(size=n), rng.normal(size=n)
+    found = []
+    for model in range(models):
+        f = expit(0.5 + 0.8 * (hard + rng.normal(size=n)))
+        rate = expit(0.6 * logit(f) - 0.4) if model % 2 else f
+        chance = np.clip(rate + np.array([off(model, one) for one in subject]), 0.0, 1.0)
+        score = np.sqrt(latent) * common + np.sqrt(1 - latent) * rng.normal(size=n)
+        y = (ndtr(score) < chance).astype(float)
+        expected = expected_outcome(Triples(np.arange(n, dtype=np.float32)[:, None], f, y), seed) if fitted else rate
+        columns = {"subject": subject, "length": length}
+        found.append(ModelAnswers(f"m{model}", LabelledRows(y, f, expected), np.arange(n), columns))
+    return found
 
 
 def both_planted(model, subject):
@@ -23,7 +42,7 @@ def asked(models, seed=0):
     together = stack(models)
     own = together.settings()
     groups = named_groups(together.columns, together.text, own)
-    return together, groups, ModelTests(together.rows, len(models), own, seed)
+    return together, groups, ModelTests(together.rows, len(models), seed)
 
 
 def p_of_difference(models, condition="subject = law"):
