@@ -17,7 +17,7 @@ from miscal.discovery.fitted_rows import evidence_of
 from miscal.discovery.measurements import MOST_PERIODS, periods_of
 from miscal.discovery.summarise import claim_of
 from miscal.estimators.field import MiscalibrationField
-from miscal.report.texts import row_words
+from miscal.report.frame import row_words
 
 pytestmark = pytest.mark.whole
 

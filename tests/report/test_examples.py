@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from miscal.discovery.layout import BACK, HEAD, shared_beginnings, shortened_texts
+from miscal.report.frame import read_source
 from miscal.report.map_data import ALIKE, examples, from_difference
-from miscal.report.source import read_source
 
 LETTERS = st.text("ab ", max_size=12)
 

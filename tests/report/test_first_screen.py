@@ -6,8 +6,8 @@ import pytest
 
 from miscal.discovery.summary_parts import CurveNumbers
 from miscal.report import render
+from miscal.report.group_panels import FIRST, LEAST
 from miscal.report.groups import drawn_curves
-from miscal.report.panels.groups import FIRST, LEAST
 
 from .conftest import FINDING, all_evidence
 from .made_alone import with_alone

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from miscal.report import formatting, texts
+from miscal.report import formatting
 
 ANY = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=20), st.just(math.nan))
 FORMS = (
@@ -32,7 +32,7 @@ def test_points_keep_sign_and_value(value):
 
 @given(value=st.recursive(ANY, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner)))
 def test_settings_of_any_kind_have_words(value):
-    text = texts.setting(value)
+    text = formatting.setting(value)
     assert isinstance(text, str)
     if not isinstance(value, str):
         text.encode()
@@ -41,20 +41,20 @@ def test_settings_of_any_kind_have_words(value):
 @settings(max_examples=100)
 @given(text=st.text(st.characters(), max_size=200))
 def test_cleaned_text_can_be_written_and_parsed(text):
-    cleaned = texts.clean(text)
+    cleaned = formatting.clean(text)
     assert len(cleaned) == len(text)
     cleaned.encode("utf-8")
     assert "\x00" not in cleaned
-    assert texts.clean(cleaned) == cleaned
+    assert formatting.clean(cleaned) == cleaned
 
 
 @given(text=st.text(max_size=300), length=st.integers(1, 50))
 def test_short_texts_stay_and_long_ones_tell_their_length(text, length):
-    cut = texts.short(text, length)
+    cut = formatting.short(text, length)
     if len(text) <= length:
-        assert cut == texts.clean(text)
+        assert cut == formatting.clean(text)
     else:
-        assert cut.startswith(texts.clean(text[:length]))
+        assert cut.startswith(formatting.clean(text[:length]))
         assert f"{len(text):,} characters" in cut
 
 
@@ -65,12 +65,12 @@ def test_an_undefined_interval_is_empty(interval):
 
 @given(values=st.lists(st.integers(0, 99), min_size=1, max_size=30))
 def test_long_lists_are_cut_and_tell_their_length(values):
-    text = texts.setting(values)
-    if len(values) <= texts.MAX_LISTED:
+    text = formatting.setting(values)
+    if len(values) <= formatting.MAX_LISTED:
         assert text == ", ".join(map(str, values))
     else:
         assert text.endswith(f"… ({len(values)} in all)")
 
 
 def test_lone_surrogates_and_nul_become_the_replacement_character():
-    assert texts.clean("a\ud800b\x00c\n") == "a\ufffdb\ufffdc\n"
+    assert formatting.clean("a\ud800b\x00c\n") == "a\ufffdb\ufffdc\n"

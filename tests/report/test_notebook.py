@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from miscal.report.frame import read_source
 from miscal.report.page import notebook
-from miscal.report.source import read_source
 
 from .read_page import PAYLOADS, Page
 from .test_first_screen import many

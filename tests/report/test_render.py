@@ -7,12 +7,10 @@ import polars as pl
 import pytest
 
 from miscal.report import render
-from miscal.report.frame import ASSETS, draw, environment
+from miscal.report.frame import ASSETS, draw, environment, read_source
 from miscal.report.map_data import MAX_ROWS
-from miscal.report.page import PROGRAMS, STYLES
-from miscal.report.panels import PANELS
+from miscal.report.page import PANELS, PROGRAMS, STYLES
 from miscal.report.sheet import Fold
-from miscal.report.source import read_source
 
 from .read_page import Page, page_of
 

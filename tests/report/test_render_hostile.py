@@ -8,9 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from miscal.report import render
-from miscal.report.frame import embed
+from miscal.report.frame import embed, read_source
 from miscal.report.page import build
-from miscal.report.source import read_source
 
 from .read_page import PAYLOADS, Page, check_no_new_element, check_policy, page_of
 

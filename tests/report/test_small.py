@@ -7,8 +7,8 @@ import pytest
 
 from miscal.report import render
 from miscal.report.drawing import WIDE
-from miscal.report.panels import PANELS
-from miscal.report.source import read_source
+from miscal.report.frame import read_source
+from miscal.report.page import PANELS
 
 from .made_alone import with_alone
 from .read_page import section_of

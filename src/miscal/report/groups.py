@@ -243,3 +243,9 @@ def _clear(points: Sequence[tuple[float, float]], x: float, y: float, wide: floa
     inside = places[(places >= points[0][0]) & (places <= points[-1][0])]
     heights = np.interp(inside, *np.array(points).T)
     return float(np.abs(heights - y).min(initial=CLEAR))
+
+
+def forest_axis(groups: Sequence[Group], more: Sequence[float] = ()) -> Scale:
+    """Return the axis that holds every number of the groups, and `more`."""
+    ends = [*more, *(end for one in groups for end in one.ends)]
+    return Scale(*fitted_range(ends or [0.0, 1.0]), 8.0, 392.0)

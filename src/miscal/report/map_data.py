@@ -15,10 +15,8 @@ from miscal.discovery.layout import BACK, GAP, shared_beginnings
 from miscal.findings.residuals import EPSILON
 from miscal.report import legend
 from miscal.report.drawing import shade
-from miscal.report.formatting import finite
-from miscal.report.frame import View, embedded_size
-from miscal.report.source import ANSWER_PREFIX, Source
-from miscal.report.texts import clean, short
+from miscal.report.formatting import clean, finite, short
+from miscal.report.frame import ANSWER_PREFIX, Source, View, embedded_size
 
 if TYPE_CHECKING:
     import polars as pl

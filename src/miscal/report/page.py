@@ -1,7 +1,13 @@
-"""Put panels, styles and programs together into the page, and write it."""
+"""Put panels, styles and programs together into the page, and write it.
+
+A panel is a function from a run to its section of the page, a fold, or None where it has nothing to say; and its line
+in the list here. A section holds blocks, as every fold does, or what :func:`miscal.report.frame.draw` makes of its
+template in ``assets/panels``.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from markupsafe import Markup
@@ -10,12 +16,20 @@ from miscal.base.files import replace_file
 from miscal.base.vocabulary import vocabulary
 from miscal.discovery.summary import Summary
 from miscal.report.brief import WIDER
+from miscal.report.decision_panels import alone, classes, decisions, judge
+from miscal.report.field_panels import atlas, corrections, histogram, over_time, regimes, reliability
 from miscal.report.formatting import count, decimals_for, finite
-from miscal.report.frame import ASSETS, environment, render_page, shared
+from miscal.report.frame import ASSETS, Source, environment, read_source, render_page, shared
+from miscal.report.group_panels import answer, columns, findings, first_screen
 from miscal.report.legend import COLOURS
-from miscal.report.panels import PANELS
-from miscal.report.panels.groups import first_screen
-from miscal.report.source import Source, read_source
+from miscal.report.sheet import Fold
+from miscal.report.trust_panels import glossary, making, notes, verdict
+
+PANELS: tuple[Callable[[Source], Fold | None], ...] = (
+    *(answer, findings, notes, verdict, judge, classes, columns, alone, decisions),
+    *(over_time, atlas, corrections, reliability, regimes, histogram, making, glossary),
+)
+
 
 STYLES = (
     "base.css",

@@ -13,9 +13,8 @@ from miscal.base.shown import escaped
 from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.discovery.summary_parts import Answer
 from miscal.evidence.settings import SIGNIFICANCE
-from miscal.report.formatting import NBSP, bounds, count, decimals_for, metric, p_value, percent, ratio
+from miscal.report.formatting import NBSP, bounds, count, decimals_for, metric, p_value, percent, printable, ratio
 from miscal.report.sheet import Column, Fold, Part, Sheet, Table
-from miscal.report.source import printable
 from miscal.runs.card.card import GRADES, Card, Segment, card
 
 Share = Callable[[float | None], str]

@@ -27,12 +27,10 @@ from miscal.discovery.summary_parts import Answer, CurveNumbers
 from miscal.findings.ledger.ledger import Finding, FindingsMethod
 from miscal.findings.ledger.values import ColumnValue
 from miscal.report.brief import group_columns
-from miscal.report.formatting import bounds, count, metric, p_value, points, rate
-from miscal.report.groups import Group, drawn_curves
-from miscal.report.panels.groups import column_views, forest_axis
+from miscal.report.formatting import begin, bounds, count, metric, p_value, points, printable, rate
+from miscal.report.group_panels import column_views
+from miscal.report.groups import Group, drawn_curves, forest_axis
 from miscal.report.sheet import Cell, Column, Fold, Forest, Picture, Sheet, Table
-from miscal.report.source import printable
-from miscal.report.texts import begin
 from miscal.runs.scan import correct_row
 from miscal.runs.scan.correction import ScanCorrection, ScanMap, ScanShift
 from miscal.runs.scan.plan import Counted

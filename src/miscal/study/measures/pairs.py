@@ -21,7 +21,7 @@ from miscal.discovery.measurements import comparison, reliability
 from miscal.discovery.summary import Comparison
 from miscal.evidence.power import threshold_sensitivity
 from miscal.evidence.stability import slice_bootstrap
-from miscal.report.alone import FIRST_ERROR
+from miscal.report.brief import FIRST_ERROR
 from miscal.runs.compare.estimates import group_means
 from miscal.study.pair_result import FieldRows, PairResult, TableRows
 from miscal.study.tables import REGIONS, SOUGHT, TABLES, attributes, with_ends

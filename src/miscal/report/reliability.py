@@ -14,11 +14,10 @@ from miscal.base.vocabulary import EVENT, Kind, vocabulary
 from miscal.calibration.labelled_rows import class_column
 from miscal.calibration.metrics.curve import SmoothReliabilityCurve, smooth_reliability_curve
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
-from miscal.report.displays.findings import Display, check_some, literal, percent_axis
-from miscal.report.formatting import count, percent, size
+from miscal.report.displays import Display, check_some, literal, percent_axis
+from miscal.report.formatting import begin, count, percent, size
 from miscal.report.groups import fitted_range
 from miscal.report.legend import CATEGORIES
-from miscal.report.texts import begin
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,4 +1,8 @@
-"""Findings as bars: how much more or less often each group comes true than rows of equal probability."""
+"""Drawings on matplotlib axes: made of finished values, drawn by `plot`, and described by `alt_text`.
+
+Here are the first screen of a run and its findings as bars; :mod:`miscal.report.reliability` has the diagram.
+matplotlib is imported when something is drawn, and not before; ``pip install "miscal[plot]"`` brings it.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +19,9 @@ from miscal.discovery.findings import named_findings
 from miscal.discovery.summary import Summary
 from miscal.findings.ledger.ledger import Finding
 from miscal.report.drawing import Scale
-from miscal.report.formatting import bounds, count, points
+from miscal.report.formatting import begin, bounds, clean, count, points
 from miscal.report.groups import Curve, Group, all_rows, curves_of, first_groups, fitted_range, off_by_themselves
 from miscal.report.legend import COLOURS
-from miscal.report.texts import begin, clean
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

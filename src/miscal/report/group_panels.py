@@ -18,25 +18,21 @@ from miscal.findings.ledger.sizes import CORRECTED
 from miscal.findings.ledger.values import EXPLAINED, FEW_ROWS, FINDING, ColumnValue
 from miscal.findings.residuals import EPSILON
 from miscal.findings.verdict import fate_words, together_words
-from miscal.report.alone import alone_line
+from miscal.report.brief import alone_line
 from miscal.report.drawing import GLANCE, HIGH, Chart, Mark, Scale, glance, path, reach_of
-from miscal.report.formatting import NBSP, bounds, count, points
-from miscal.report.frame import View, draw
+from miscal.report.formatting import NBSP, bounds, clean, count, first_sentence, listed, points, short
+from miscal.report.frame import Source, View, draw
 from miscal.report.groups import (
-    Group,
     all_rows,
     curves_of,
     first_groups,
-    fitted_range,
+    forest_axis,
     groups_of,
     has_curve,
     off_by_themselves,
 )
 from miscal.report.map_data import examples
-from miscal.report.opening import opening
-from miscal.report.sheet import Fold, Picture
-from miscal.report.source import Source
-from miscal.report.texts import clean, first_sentence, listed, short
+from miscal.report.sheet import Fold, Picture, opening
 
 FIRST, LEAST = 6, 3
 """Groups of the first screen at most, and at least; the list below has all."""
@@ -90,12 +86,6 @@ def first_screen(summary: Summary) -> dict[str, Any]:
         "changed": changed,
         "states": STATES,
     }
-
-
-def forest_axis(groups: Sequence[Group], more: Sequence[float] = ()) -> Scale:
-    """Return the axis that holds every number of the groups, and `more`."""
-    ends = [*more, *(end for one in groups for end in one.ends)]
-    return Scale(*fitted_range(ends or [0.0, 1.0]), 8.0, 392.0)
 
 
 SHOWN = 20

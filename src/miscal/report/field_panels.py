@@ -1,6 +1,7 @@
 """The field: its map, the size of its errors, its regimes, curves before and after the correction, and periods."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from miscal.base.document import Measure, MeasureAgainstNull
@@ -27,14 +28,12 @@ from miscal.report.drawing import (
     shown_first,
     stacked_bars,
 )
-from miscal.report.formatting import bounds, brief_points, change, count, metric, points, signed, size
-from miscal.report.frame import View, draw
+from miscal.report.formatting import bounds, brief_points, change, count, listed, metric, points, signed, size
+from miscal.report.frame import RowWords, Source, View, draw, row_words
+from miscal.report.group_panels import SHOWN
 from miscal.report.legend import ALL_ROWS, CORRECTIONS, REGIMES, regime_labels, regime_names, slice_labels
 from miscal.report.map_data import examples, map_payload, static_panes
-from miscal.report.panels.groups import SHOWN
 from miscal.report.sheet import Cell, Column, Fold, Part, Table
-from miscal.report.source import Source
-from miscal.report.texts import left_out, row_words, slices
 
 #: Regimes from the bottom of a bar to its top.
 ORDER = ("good", "over", "under")
@@ -226,6 +225,53 @@ STATES = {"raw": "before", "corrected": "after"}
 IN_POINTS = ("smece", "ece")
 
 Content = TypeVar("Content")
+
+
+#: A regime that holds more of the rows than this is the whole: its panels would repeat those of all rows.
+REPEATS = 0.95
+
+
+@dataclass(frozen=True)
+class Slices:
+    """Which regimes have panels of their own.
+
+    Those `shown` hold enough rows, but not nearly all of them; `few` hold fewer than a diagram or a table needs;
+    `whole` holds nearly all, a `share` of the rows, so that its panels would repeat those of all rows.
+    """
+
+    shown: tuple[str, ...]
+    few: tuple[str, ...]
+    whole: str | None
+    share: float
+
+
+def slices(summary: Summary) -> Slices:
+    """Return which regimes have panels of their own."""
+    filled = [regime for regime in summary.regimes if regime.n]
+    whole = next((regime for regime in filled if regime.share > REPEATS), None)
+    return Slices(
+        shown=tuple(regime.name for regime in filled if regime is not whole and regime.n >= MIN_SLICE_ROWS),
+        few=tuple(regime.name for regime in filled if regime.n < MIN_SLICE_ROWS),
+        whole=whole.name if whole else None,
+        share=whole.share if whole else 0.0,
+    )
+
+
+def left_out(
+    sliced: Slices, names: Mapping[str, str], words: RowWords, what: str, of: Sequence[str] | None = None
+) -> str:
+    """Say why regimes have no diagram or table of their own, of those `of`; empty where all have one."""
+    said, whole = [], sliced.whole
+    few = [names[one].lower() for one in sliced.few if of is None or one in of]
+    if whole is not None and (of is None or whole in of):
+        said.append(
+            f"The {names[whole].lower()} regime holds {formatting.percent(sliced.share, 0)} of the {words.rows}; its "
+            f"{what} would be that of all rows and is left out."
+        )
+    if few:
+        have, own = ("s have", "their") if len(few) > 1 else (" has", "its")
+        said.append(f"The {listed(few, 'and')} regime{have} too few rows for a {what} of {own} own.")
+    return " ".join(said)
 
 
 def reliability(source: Source) -> Fold:

@@ -1,19 +1,91 @@
-"""How the run was made: data, settings, candidates, versions, timing; and the words and signs of the page."""
+"""Whether to trust it: alarms and warnings, how certain it is, how the run was made, and the words of the page."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from miscal.base.arrays import counted
+from miscal.base.document import Measure
+from miscal.base.number_wording import lower_limit
 from miscal.base.vocabulary import Vocabulary
-from miscal.data.readers.column_readings import COORDINATE
-from miscal.discovery.summary import Selection, Summary
-from miscal.report.formatting import DASH, brief_points, change, count, finite, seconds
-from miscal.report.frame import draw
+from miscal.data.readers.column_readings import COORDINATE, ColumnReading
+from miscal.discovery.summary import Columns, Selection, Summary
+from miscal.evidence.settings import SIGNIFICANCE
+from miscal.report.formatting import (
+    DASH,
+    brief_points,
+    change,
+    count,
+    finite,
+    first_sentence,
+    p_value,
+    seconds,
+    setting,
+    short,
+)
+from miscal.report.frame import Source, View, draw, later_rows, row_words
 from miscal.report.legend import STAGES, key_label
 from miscal.report.map_data import projection
 from miscal.report.sheet import Column, Fold, Part, Table
-from miscal.report.source import Source
-from miscal.report.texts import embedding_of, later_rows, needed_of_new_rows, setting, short
+
+
+def notes(source: Source) -> Fold | None:
+    """Show the alarms, each its first sentence and the rest, and the warnings; nothing where there are none."""
+    summary = source.summary
+    alarms = [first_sentence(text) for text in summary.alarms if text.strip()]
+    warnings = [text for text in summary.warnings if text.strip() and text not in summary.alarms]
+    if not alarms and not warnings:
+        return None
+    line = f"{counted(len(summary.warnings), 'note')} on the data and on how certain the numbers are"
+    line = first_sentence(summary.alarms[0])[0] if summary.alarms else line
+    return Fold("notes", "Before you trust this", line, [draw(source, "notes", alarms=alarms, warnings=warnings)])
+
+
+def verdict(source: Source) -> Fold:
+    """Show both limits, and the scores of all evaluation rows before and after the correction."""
+    summary, terms, words = source.summary, source.terms, row_words(source.summary)
+    proof, smece = summary.certificate, summary.global_.smece
+    total = lower_end(proof.lower_bound_total)
+    # the field may have nothing to say of an error that smECE shows: one question has one answer
+    by_smece = total == 0 and smece.p_value is not None and smece.p_value < SIGNIFICANCE
+    limits = (
+        _limit(
+            label="Miscalibration",
+            quantity=f"mean absolute difference between the {terms.probability} and the {terms.chance}",
+            low=total,
+            p_value=smece.p_value if by_smece else proof.p_value_total,
+            proven=by_smece or bool(total),
+        ),
+        _limit(
+            label="Hidden miscalibration",
+            quantity=f"mean absolute miscalibration that the {terms.probability} alone does not explain",
+            low=lower_end(proof.lower_bound_hidden),
+            p_value=proof.p_value,
+            proven=proof.claims_hidden,
+        ),
+    )
+    before, after = (summary.correction[name].all if name in summary.correction else None for name in ("raw", "miscal"))
+    body = draw(source, "verdict", summary=summary, limits=limits, before=before, after=after)
+    line = f"Hidden error: {p_value(proof.p_value)} on {count(proof.n or words.n)} {words.rows}"
+    return Fold("verdict", "How certain this is", line, [body])
+
+
+def _limit(label: str, quantity: str, low: float | None, p_value: float | None, proven: bool) -> View:
+    """Return a certificate as shown; its size is in points where it is above zero and what it limits is proven."""
+    size = lower_limit(low) if proven and low else ""
+    return View(label=label, quantity=quantity, low=low, p_value=p_value, proven=proven, size=size)
+
+
+def lower_end(bound: Measure) -> float | None:
+    """Return a lower limit; None where there is none.
+
+    Examples
+    --------
+    >>> lower_end(Measure(value=0.12, interval=(0.0949, 1.0)))
+    0.0949
+    """
+    return bound.interval[0] if bound.interval else None
+
 
 MAX_CANDIDATES = 60
 #: Scores of a candidate, which stand last in the table; lower is better.
@@ -143,3 +215,36 @@ def glossary(source: Source) -> Fold:
     threshold = "the threshold" if source.epsilon is None else brief_points(source.epsilon)
     line = f"{source.terms.probability.capitalize()}, residual, field, regime and the others"
     return Fold("glossary", "Words and signs", line, [draw(source, "glossary", threshold=threshold)])
+
+
+#: Columns that new rows need of which the names are written.
+MOST_NEEDED = 10
+
+
+def needed_of_new_rows(columns: Columns) -> str:
+    """Say what new rows must have to be corrected; nothing where the run does not know it.
+
+    Examples
+    --------
+    >>> used = {"confidence": "p", "correct": "y", "x": ("topic",), "text": None}
+    >>> needed_of_new_rows(Columns(**used, needed=("p", "topic"), embeddings=True))
+    "embeddings and the columns 'p', 'topic'"
+    """
+    if not columns.needed:
+        return ""
+    more = f", ... ({len(columns.needed)} in all)" if len(columns.needed) > MOST_NEEDED else ""
+    shown = ", ".join(map(repr, columns.needed[:MOST_NEEDED]))
+    word = "column" if len(columns.needed) == 1 else "columns"
+    return f"{'embeddings and ' if columns.embeddings else ''}the {word} {shown}{more}"
+
+
+def embedding_of(columns: Sequence[ColumnReading]) -> str:
+    """Name the columns that are the coordinates of an embedding, which say nothing one by one; empty without any.
+
+    Examples
+    --------
+    >>> embedding_of([ColumnReading(f"x_{j}", COORDINATE, 90, 0) for j in range(64)])
+    'x_0 to x_63 (an embedding of 64 columns)'
+    """
+    names = [one.name for one in columns if one.read_as == COORDINATE and one.left_out is None]
+    return f"{names[0]} to {names[-1]} (an embedding of {len(names):,} columns)" if names else ""
