@@ -1,16 +1,15 @@
 """The field: its map, the size of its errors, its regimes, curves before and after the correction, and periods."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from miscal.base.document import Measure, MeasureAgainstNull
 from miscal.base.number_wording import percent
-from miscal.base.vocabulary import Vocabulary
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
 from miscal.calibration.metrics.registry import Metric, correction_metrics
 from miscal.discovery.summary import PeriodNumbers, Regime, SmoothEce, Summary
-from miscal.report import formatting, legend
+from miscal.report import formatting
 from miscal.report.drawing import (
     GLANCE,
     HIGH,
@@ -29,10 +28,10 @@ from miscal.report.drawing import (
     stacked_bars,
 )
 from miscal.report.formatting import bounds, brief_points, change, count, listed, metric, points, signed, size
-from miscal.report.frame import RowWords, Source, View, draw, row_words
+from miscal.report.frame import Source, View, draw, row_words
 from miscal.report.group_panels import SHOWN
 from miscal.report.legend import ALL_ROWS, CORRECTIONS, REGIMES, regime_labels, regime_names, slice_labels
-from miscal.report.map_data import examples, map_payload, static_panes
+from miscal.report.map_data import examples
 from miscal.report.sheet import Cell, Column, Fold, Part, Table
 
 #: Regimes from the bottom of a bar to its top.
@@ -48,85 +47,61 @@ def histogram(source: Source) -> Fold:
     full = all(len(values) == len(edges) - 1 for values in counts.values())
     rows = sum(sum(values) for values in counts.values()) if full else 0
     drawn = rows and edges[0] < edges[-1]
-    plots = [_histogram(edges, counts, *one, source.epsilon or 0.0) for one in WIDTHS.items()] if drawn else []
-    body, line = draw(source, "histogram", plots=plots, n=rows, field=field, epsilon=source.epsilon), ""
-    if field.std is None or field.std_hidden is None:
-        line = "How the estimated errors are spread"
-    else:
+    plots, picture = _histograms(edges, counts, source.epsilon or 0.0) if drawn else ([], None)
+    body = draw(source, "histogram", plots=plots, n=rows, field=field, epsilon=source.epsilon)
+    line = "How the estimated errors are spread"
+    if field.std is not None and field.std_hidden is not None:
         whole, hidden = (size(one, source.decimals) for one in (field.std, field.std_hidden))
         line = f"They vary by {whole} points, the hidden part by {hidden}"
-    return Fold("histogram", "Size of the errors", line, [body], _glance(edges, counts) if drawn else None)
+    return Fold("histogram", "Size of the errors", line, [body], picture)
 
 
-def _glance(edges: Sequence[float], counts: Mapping[str, Sequence[int]]) -> Chart:
-    """Draw the estimated errors as bars."""
-    bars = stacked_bars(
-        edges, counts, ("over", "good", "under"), Scale(edges[0], edges[-1], *GLANCE),
-        Scale(0, max(map(sum, zip(*counts.values(), strict=True))), HIGH - 3, 3),
-    )  # fmt: skip
-    lines: dict[str, str] = {}
-    for kind, left, top, wide, high in bars:
-        stroke = f"M{round(left + wide / 2, 2)} {round(top + high, 2)}V{top}"
-        lines[f"bin {kind}"] = lines.get(f"bin {kind}", "") + stroke
-    return glance(list(lines.items()))
-
-
-def _histogram(
-    edges: Sequence[float], counts: Mapping[str, Sequence[float]], kind: str, width: int, epsilon: float
-) -> tuple[Chart, list[Bar]]:
-    highest = max(map(sum, zip(*counts.values(), strict=True)))
-    x, y = Scale(edges[0], edges[-1], 46, width - 12), Scale(0.0, highest, 200.0, 26.0)
-    ends = [x(value) for value in (-epsilon, epsilon) if value and edges[0] < value < edges[-1]]
-    chart = Chart(
-        *(width, 246, x, y),
-        x_ticks=[(x(v), points(v, 0), "middle") for v in round_ticks(edges[0], edges[-1], width // 80)],
-        y_ticks=[(y(v), f"{v:,.0f}") for v in round_ticks(0, highest, 4) if v == int(v)],
-        marks=(),
-        lines=[("threshold", f"M{at} 20V200") for at in ends],
-        titles=("estimated field, percentage points", ""),
-        style=f"histogram {kind}",
-    )
-    return chart, stacked_bars(edges, counts, ORDER, x, y)
-
-
-def atlas(source: Source) -> Fold:
-    """Show the rows by the page's program, the drawing for print, and how many rows of how many are shown."""
-    payload, n_total = map_payload(source), source.summary.map.n_total if source.summary.map else 0
-    first, n = payload["first"], payload["n"]
-    body = draw(
-        source, "atlas", payload=payload, panes=static_panes(payload) if n else [], total=n_total or source.summary.n,
-        structure=source.summary.field.structure, shades=legend.FIELD,
-        # what the drawing is coloured by, where its scale ends, and what both ends mean
-        field_name=legend.FIELD_NAMES[first].lower(), limit=payload["limits"][first],
-        ends=legend.field_ends(first, source.terms),
-    )  # fmt: skip
-    line = f"{count(n)} of {count(max(n, n_total))} rows to point at and colour"
-    return Fold("atlas", "Map", line if n else "The run left no rows to show", [body])
+def _histograms(
+    edges: Sequence[float], counts: Mapping[str, Sequence[float]], epsilon: float
+) -> tuple[list[tuple[Chart, list[Bar]]], Chart]:
+    """Draw the histogram in each width with its blocks, and the picture that stands beside its line."""
+    highest, plots = max(map(sum, zip(*counts.values(), strict=True))), []
+    for kind, width in WIDTHS.items():
+        x, y = Scale(edges[0], edges[-1], 46, width - 12), Scale(0.0, highest, 200.0, 26.0)
+        chart = Chart(
+            *(width, 246, x, y),
+            x_ticks=[(x(v), points(v, 0), "middle") for v in round_ticks(edges[0], edges[-1], width // 80)],
+            y_ticks=[(y(v), f"{v:,.0f}") for v in round_ticks(0, highest, 4) if v == int(v)],
+            marks=(),
+            lines=[("threshold", f"M{x(v)} 20V200") for v in (-epsilon, epsilon) if v and edges[0] < v < edges[-1]],
+            titles=("estimated field, percentage points", ""),
+            style=f"histogram {kind}",
+        )
+        plots.append((chart, stacked_bars(edges, counts, ORDER, x, y)))
+    across, up = Scale(edges[0], edges[-1], *GLANCE), Scale(0, highest, HIGH - 3, 3)
+    strokes: dict[str, str] = defaultdict(str)
+    for kind, left, top, wide, high in stacked_bars(edges, counts, ("over", "good", "under"), across, up):
+        strokes[f"bin {kind}"] += f"M{round(left + wide / 2, 2)} {round(top + high, 2)}V{top}"
+    return plots, glance(list(strokes.items()))
 
 
 def regimes(source: Source) -> Fold:
     """Show a line per regime that has rows, after one for all rows; and one per regime of the hidden field."""
     summary, names, terms = source.summary, source.regime_names, source.terms
-    axes, whole = axes_of(summary), slices(summary)
-    filled = [(names.get(one.name, one.name), _measured(one)) for one in _filled(summary.regimes)]
-    rows = [
-        _row(label, one, one.confidence, one.residual, axes) for label, one in [(ALL_ROWS, _all_rows(summary)), *filled]
-    ]
+    axes, whole = axes_of(summary), whole_regime(summary)
+    filled = [_measured(one) for one in _filled(summary.regimes)]
+    rows = [_row(ALL_ROWS if one.name == "all" else names[one.name], one, one.confidence, one.residual, axes)
+            for one in [_all_rows(summary), *filled]]  # fmt: skip
     hidden = [_hidden_row(regime, source, axes) for regime in _filled(summary.hidden_regimes)]
-    found = {one.name for _, one in filled}
+    found = {one.name for one in filled}
     body = draw(
-        source, "regimes", rows=rows, hidden_rows=hidden, parts=any(one.visible is not None for _, one in filled),
+        source, "regimes", rows=rows, hidden_rows=hidden, parts=any(one.visible is not None for one in filled),
         contents=_contents(source), gap=summary.gap,
         missing=[label.lower() for name, label in names.items() if name not in found],
-        nowhere=not found & {"over", "under"}, whole_share=whole.share, epsilon=source.epsilon,
-        whole=names[whole.whole].lower() if whole.whole in ("over", "under") else "",
+        nowhere=not found & {"over", "under"}, whole_share=whole and whole.share, epsilon=source.epsilon,
+        whole=names[whole.name].lower() if whole and whole.name != "good" else "",
         unsupported=summary.field.share_unsupported,
         # regimes share all rows among them where no row is left to the global map
         kept=sum(regime.share for regime in summary.regimes) > 0.9995,
         beyond="far" if source.epsilon is None else f"more than {brief_points(source.epsilon)}",
         worst=terms.regime(summary.gap.worst) if summary.gap.worst else "worse",
     )  # fmt: skip
-    shares = [f"{names.get(one.name, one.name)} {percent(one.share)}" for one in summary.regimes if one.n]
+    shares = [f"{names[one.name]} {percent(one.share)}" for one in summary.regimes if one.n]
     title = f"Where {terms.judged} {terms.over_and_under}"
     return Fold("regimes", title, ", ".join(shares) or "No rows to measure", [body])
 
@@ -135,20 +110,13 @@ def _contents(source: Source) -> list[tuple[Any, ...]]:
     """Return of each regime what it is called, which values and words are enriched in it, and typical rows."""
     filled = [one for one in _filled(source.summary.regimes) if one.exemplars]
     typical = examples(source, [one.exemplars for one in filled])
-    return [
-        (
-            source.regime_names.get(one.name, one.name),
-            [f"{item.words} ({item.lift:.1f} times)" for item in one.metadata],
-            list(one.keywords),
-            rows,
-        )
-        for one, rows in zip(filled, typical, strict=True)
-    ]
+    values = [[f"{item.words} ({item.lift:.1f} times)" for item in one.metadata] for one in filled]
+    return [(source.regime_names[one.name], own, list(one.keywords), rows)
+            for one, own, rows in zip(filled, values, typical, strict=True)]  # fmt: skip
 
 
 def _filled(regimes: tuple[Regime, ...]) -> list[Regime]:
-    order = {name: place for place, name in enumerate(REGIMES)}
-    return sorted((regime for regime in regimes if regime.n), key=lambda one: order.get(one.name, len(order)))
+    return sorted((regime for regime in regimes if regime.n), key=lambda one: REGIMES.index(one.name))
 
 
 def _measured(regime: Regime) -> Regime:
@@ -167,12 +135,11 @@ def _row(label: str, regime: Regime, against: float | None, drawn: Measure, axes
     `drawn` is the difference from it. `kind` is what it is coloured by, `sided` the direction that its residual
     claims, and `few` whether it has too few rows for it to be measured.
     """
-    kind = regime.name if regime.name in REGIMES else "all"
     share = None if regime.name == "all" else regime.share
     few = share is not None and regime.n < MIN_SLICE_ROWS
-    sided = {"over": -1, "under": 1}.get(kind, 0)
+    sided = {"over": -1, "under": 1}.get(regime.name, 0)
     charts = [_places(one, regime.accuracy, against, drawn) for one in axes]
-    return View(label=label, numbers=regime, kind=kind, share=share, sided=sided, few=few, charts=charts)
+    return View(label=label, numbers=regime, kind=regime.name, share=share, sided=sided, few=few, charts=charts)
 
 
 def _places(axes: ProbabilityAxes, accuracy: float | None, against: float | None, drawn: Measure) -> Chart:
@@ -194,19 +161,15 @@ def _places(axes: ProbabilityAxes, accuracy: float | None, against: float | None
 
 def _hidden_row(regime: Regime, source: Source, axes: Iterable[ProbabilityAxes]) -> View:
     """Return the line of a hidden regime: its accuracy stands against that of rows of equal confidence."""
-    label = _hidden_label(regime, source.epsilon, source.terms)
-    regime = _measured(regime)
+    terms, regime = source.terms, _measured(whole := regime)
+    label = terms.often(regime.name).capitalize()
+    # not "about as often" where it differs from zero all the same
+    band = regime_names(whole.hidden and whole.hidden.p_value, source.epsilon, terms)["good"]
+    if regime.name == "good" and band != regime_labels(terms)["good"]:
+        label = band
     known = regime.hidden is not None and None not in (regime.hidden.value, regime.accuracy)
     expected = regime.accuracy - regime.hidden.value if known else None
     return _row(label, regime, expected, regime.hidden or Measure(value=None), axes)
-
-
-def _hidden_label(regime: Regime, epsilon: float | None, terms: Vocabulary) -> str:
-    """Return what a hidden regime is called: not "about as often" where it differs from zero all the same."""
-    band = regime_names(regime.hidden and regime.hidden.p_value, epsilon, terms)["good"]
-    if regime.name == "good" and band != regime_labels(terms)["good"]:
-        return band
-    return terms.often(regime.name).capitalize() if regime.name in REGIMES else regime.name
 
 
 def _all_rows(summary: Summary) -> Regime:
@@ -224,54 +187,34 @@ STATES = {"raw": "before", "corrected": "after"}
 #: Scores that are distances between accuracy and confidence: written in percentage points, as everywhere on the page.
 IN_POINTS = ("smece", "ece")
 
-Content = TypeVar("Content")
-
-
-#: A regime that holds more of the rows than this is the whole: its panels would repeat those of all rows.
 REPEATS = 0.95
+"""A regime that holds more of the rows than this is the whole: its panels would repeat those of all rows."""
 
 
-@dataclass(frozen=True)
-class Slices:
-    """Which regimes have panels of their own.
+def whole_regime(summary: Summary) -> Regime | None:
+    """Return the regime that holds nearly all rows, if one does."""
+    return next((regime for regime in summary.regimes if regime.share > REPEATS), None)
 
-    Those `shown` hold enough rows, but not nearly all of them; `few` hold fewer than a diagram or a table needs;
-    `whole` holds nearly all, a `share` of the rows, so that its panels would repeat those of all rows.
+
+def own_panels(
+    summary: Summary, names: Mapping[str, str], what: str, of: Sequence[str] = REGIMES
+) -> tuple[list[str], str]:
+    """Return which regimes, of those `of`, have a diagram or table of their own, and why the others have none.
+
+    One that holds nearly all rows has none, since it would be that of all rows, and one of a few rows has none.
     """
-
-    shown: tuple[str, ...]
-    few: tuple[str, ...]
-    whole: str | None
-    share: float
-
-
-def slices(summary: Summary) -> Slices:
-    """Return which regimes have panels of their own."""
-    filled = [regime for regime in summary.regimes if regime.n]
-    whole = next((regime for regime in filled if regime.share > REPEATS), None)
-    return Slices(
-        shown=tuple(regime.name for regime in filled if regime is not whole and regime.n >= MIN_SLICE_ROWS),
-        few=tuple(regime.name for regime in filled if regime.n < MIN_SLICE_ROWS),
-        whole=whole.name if whole else None,
-        share=whole.share if whole else 0.0,
-    )
-
-
-def left_out(
-    sliced: Slices, names: Mapping[str, str], words: RowWords, what: str, of: Sequence[str] | None = None
-) -> str:
-    """Say why regimes have no diagram or table of their own, of those `of`; empty where all have one."""
-    said, whole = [], sliced.whole
-    few = [names[one].lower() for one in sliced.few if of is None or one in of]
-    if whole is not None and (of is None or whole in of):
+    whole, said = whole_regime(summary), []
+    own = [one for one in summary.regimes if one.n and one.name in of]
+    few = [names[one.name].lower() for one in own if one.n < MIN_SLICE_ROWS]
+    if whole is not None and whole.name in of:
         said.append(
-            f"The {names[whole].lower()} regime holds {formatting.percent(sliced.share, 0)} of the {words.rows}; its "
-            f"{what} would be that of all rows and is left out."
+            f"The {names[whole.name].lower()} regime holds {formatting.percent(whole.share, 0)} of the "
+            f"{row_words(summary).rows}; its {what} would be that of all rows and is left out."
         )
     if few:
-        have, own = ("s have", "their") if len(few) > 1 else (" has", "its")
-        said.append(f"The {listed(few, 'and')} regime{have} too few rows for a {what} of {own} own.")
-    return " ".join(said)
+        have, their = ("s have", "their") if len(few) > 1 else (" has", "its")
+        said.append(f"The {listed(few, 'and')} regime{have} too few rows for a {what} of {their} own.")
+    return [one.name for one in own if one is not whole and one.n >= MIN_SLICE_ROWS], " ".join(said)
 
 
 def reliability(source: Source) -> Fold:
@@ -280,19 +223,14 @@ def reliability(source: Source) -> Fold:
     A row of diagrams has a heading, which is empty where there is one row.
     """
     summary, names = source.summary, slice_labels(source.terms)
-    sizes = {"all": 0, **{regime.name: regime.n for regime in summary.regimes}}
-    sliced = slices(summary)
-    shown = [name for name in CURVES if name == "all" or name in sliced.shown]
+    shown, without = own_panels(summary, names, "diagram", CURVES)
     rows = [
-        (
-            f"{when.capitalize()} correction",
-            [_diagram(source, name, names[name], state, sizes[name]) for name in shown],
-        )
+        (f"{when.capitalize()} correction", [_diagram(source, name, names[name], state) for name in CURVES
+                                             if name == "all" or name in shown])
         for state, when in STATES.items()
-    ]
-    if len(shown) == 1:
+    ]  # fmt: skip
+    if not shown:
         rows = [("", [diagrams[0] for _, diagrams in rows])]
-    without = left_out(sliced, names, row_words(summary), "diagram", CURVES)
     body = draw(source, "reliability", rows=rows, left_out=without, switch=SWITCH, first=shown_first(summary))
     errors = _both(summary, "smece")
     before, after = (size(one, source.decimals) for one in errors or (None, None))
@@ -306,53 +244,48 @@ def _both(summary: Summary, score: str) -> tuple[float, float] | None:
     return None if len(known) < 2 or None in known else (known[0], known[1])
 
 
-def _diagram(source: Source, name: str, label: str, state: str, n: int) -> View:
+def _diagram(source: Source, name: str, label: str, state: str) -> View:
     """Return a reliability diagram, with the smECE that stands below it; `n` is 0 for all evaluation rows."""
     summary, terms, digits = source.summary, source.terms, source.decimals
-    curve = getattr(getattr(summary.curves, name), state)
+    regime = next((one for one in summary.regimes if one.name == name), None)
+    smece = summary.global_.smece if regime is None else regime.smece
     if state != "raw":
         comparison = summary.correction.get("miscal")
         smece = SmoothEce(value=getattr(comparison, name).smece if comparison else None)
-    elif name == "all":
-        smece = summary.global_.smece
-    else:
-        smece = next(regime.smece for regime in summary.regimes if regime.name == name)
     said = lambda says, rate, ends, n: (  # noqa: E731
         f"{count(n)} rows: {terms.probability} {formatting.percent(says, digits)}, {terms.rate} "
         f"{formatting.percent(rate, digits)} (95 % interval {bounds(ends, 'percent', digits)})"
     )
+    curve = getattr(getattr(summary.curves, name), state)
     charts = [axes.diagram(curve, terms, said, style=f"axes-{axes.name}", joined=True) for axes in axes_of(summary)]
-    shown = [one for one in charts if one is not None]
-    return View(name=name, label=label, when=STATES[state], n=n, drawn=shown, smece=smece)
+    drawn, n = [one for one in charts if one is not None], 0 if regime is None else regime.n
+    return View(name=name, label=label, when=STATES[state], n=n, drawn=drawn, smece=smece)
 
 
 def corrections(source: Source) -> Fold:
     """Show one table per slice: a line per correction, a column per score."""
-    summary, sliced = source.summary, slices(source.summary)
-    names = {**slice_labels(source.terms), **source.regime_names}
-    words, terms, floor = row_words(summary), source.terms, summary.corrected_smece.floor
-    found, gains = _ordered(summary.correction), _ordered(summary.gains)
+    summary, terms, decimals = source.summary, source.terms, source.decimals
+    names, rows = {**slice_labels(terms), **source.regime_names}, row_words(summary).rows
+    shown, without = own_panels(summary, names, "table")
+    found, gains = (sorted(of, key=[*CORRECTIONS, *of].index) for of in (summary.correction, summary.gains))
     name = Column("correction", lambda method: CORRECTIONS.get(method, method))
-    lead = (
-        f"Each table compares the corrections on the same {words.rows}. Lower values are better. Isotonic regression, "
-        f"temperature scaling and Platt scaling use the {terms.probability} alone; miscal also uses the input."
-    )
-    blocks: list[Any] = [f"{lead} {left_out(sliced, names, words, 'table')}"]
-    for one in ("all", *sliced.shown):
-        rows = max((getattr(comparison, one).n for comparison in found.values()), default=0)
-        scores = [_score_column(metric, {key: getattr(of, one) for key, of in found.items()}, source.decimals)
-                  for metric in correction_metrics()]  # fmt: skip
-        blocks.append(Part(f"{names[one]}, {count(rows)} rows", Table([name, *scores], list(found))))
+    blocks: list[Any] = [
+        f"Each table compares the corrections on the same {rows}. Lower values are better. Isotonic regression, "
+        f"temperature scaling and Platt scaling use the {terms.probability} alone; miscal also uses the input. "
+        f"{without}"
+    ]
+    for one in ("all", *shown):
+        scores = {method: getattr(summary.correction[method], one) for method in found}
+        n = max((score.n for score in scores.values()), default=0)
+        columns = [name, *(_score_column(metric, scores, decimals) for metric in correction_metrics())]
+        blocks.append(Part(f"{names[one]}, {count(n)} rows", Table(columns, found)))
     if gains:
-        ends = lambda method: bounds(gains[method].log_loss.interval, "change")  # noqa: E731
-        less = lambda method: Cell(change(gains[method].log_loss.value), ends(method))  # noqa: E731
-        loss = Column("log loss less that of miscal", less)
-        blocks.append(Part(f"Against miscal, row by row, all {words.rows}", Table([name, loss], list(gains))))
-    by_chance = (
-        ""
-        if floor is None
-        else f" A perfectly calibrated model would show a smECE of {size(floor, source.decimals)} points by chance."
-    )
+        less = lambda gain: Cell(change(gain.value), bounds(gain.interval, "change"))  # noqa: E731
+        loss = Column("log loss less that of miscal", lambda method: less(summary.gains[method].log_loss))
+        blocks.append(Part(f"Against miscal, row by row, all {rows}", Table([name, loss], gains)))
+    floor, by_chance = summary.corrected_smece.floor, ""
+    if floor is not None:
+        by_chance = f" A perfectly calibrated model would show a smECE of {size(floor, decimals)} points by chance."
     losses, line, picture = _both(summary, "log_loss"), "Its log loss could not be measured", None
     if losses is not None:
         before, after = losses
@@ -382,11 +315,6 @@ def _score_column(metric_of: Metric, scores: Mapping[str, Any], decimals: int) -
     return Column(f"{metric_of.label}{more}", written)
 
 
-def _ordered(found: dict[str, Content]) -> dict[str, Content]:
-    order = {method: place for place, method in enumerate(CORRECTIONS)}
-    return dict(sorted(found.items(), key=lambda item: order.get(item[0], len(order))))
-
-
 WIDE, SMALL = (680.0, 190.0), (260.0, 130.0)
 LEFT, RIGHT, TOP, BOTTOM, INSET = 40.0, 8.0, 8.0, 22.0, 10.0
 FINE = 0.02
@@ -406,10 +334,8 @@ def over_time(source: Source) -> Fold | None:
     starts = [one.start for one in found.periods]
     shown = [one for one in found.findings if one.finding <= min(SHOWN, len(summary.findings))]
     reach = _reach([one for finding in shown for one in finding.periods])
-    each = [
-        (_hidden(one.periods, starts, SMALL, reach), one.finding, summary.findings[one.finding - 1].description)
-        for one in shown
-    ]
+    each = [(_hidden(one.periods, starts, SMALL, reach), one.finding, summary.findings[one.finding - 1].description)
+            for one in shown]  # fmt: skip
     body = draw(
         source, "over-time", period=found.period, column=found.column or "time", blocks=found.blocks, findings=each,
         level=_levels(found.periods, starts), hidden=_hidden(found.periods, starts, WIDE, _reach(found.periods)),
@@ -430,61 +356,56 @@ def _levels(periods: Sequence[PeriodNumbers], starts: Sequence[str]) -> Chart:
     low, high = max(0.0, min([*ends, *values])), min(1.0, max([*ends, *values]))
     # one rate in all periods, and none of it in doubt
     high = max(high, low + 0.01)
-    x, y = _scales(starts, WIDE, low, high)
-    at = [x(starts.index(one.start)) for one in periods]
-    marks = [
-        _mark(place, y, one.accuracy, one.residual, one, f"{100 * one.accuracy:.1f} %", "right")
-        for place, one in zip(at, periods, strict=True)
-    ]
-    lines = [
-        (kind, path((place, y(getattr(one, name))) for place, one in zip(at, periods, strict=True)))
-        for name, kind in (("confidence", "promised"), ("corrected", "diagonal"))
-    ]
-    ticks = [(y(value), f"{100 * value:g}") for value in round_ticks(low, high)]
-    return _chart(WIDE, x, y, ticks, marks, starts, lines)
+    dots = [(one, one.accuracy, one.residual, 0.0, f"{100 * one.accuracy:.1f} %", "right") for one in periods]
+    lines = [(kind, [(one.start, getattr(one, name)) for one in periods])
+             for name, kind in (("confidence", "promised"), ("corrected", "diagonal"))]  # fmt: skip
+    ticks = [(value, f"{100 * value:g}") for value in round_ticks(low, high)]
+    return _course(starts, WIDE, (low, high), ticks, dots, lines)
 
 
 def _hidden(periods: Sequence[PeriodNumbers], starts: Sequence[str], size: tuple[float, float], reach: float) -> Chart:
-    x, y = _scales(starts, size, -reach, reach)
-    marks = []
-    for one in periods:
-        at = x(starts.index(one.start))
-        for part, when, side, kind in ((one.hidden, "before", -APART, "right"), (one.after, "after", APART, "sure")):
-            if part.value is not None:
-                text = f"{points(part.value)} points {when} the correction"
-                marks.append(_mark(at + side, y, part.value, part, one, text, kind))
+    dots = [
+        (one, part.value, part, side, f"{points(part.value)} points {when} the correction", kind)
+        for one in periods
+        for part, when, side, kind in ((one.hidden, "before", -APART, "right"), (one.after, "after", APART, "sure"))
+        if part.value is not None
+    ]
     digits = 0 if reach > FINE else 1
-    values = round_ticks(-reach, reach, 4)
-    ticks = [(y(value), signed(100 * value, digits) if value else "0") for value in values]
-    return _chart(size, x, y, ticks, marks, starts, signed=True)
+    ticks = [(tick, signed(100 * tick, digits) if tick else "0") for tick in round_ticks(-reach, reach, 4)]
+    return _course(starts, size, (-reach, reach), ticks, dots, signed=True)
 
 
-def _scales(starts: Sequence[str], size: tuple[float, float], low: float, high: float) -> tuple[Scale, Scale]:
-    width, height = size
-    across = Scale(0.0, max(1.0, len(starts) - 1.0), LEFT + INSET, width - RIGHT - INSET)
-    return across, Scale(low, high, height - BOTTOM, TOP)
-
-
-def _mark(x: float, y: Scale, value: float, part: Measure, one: PeriodNumbers, text: str, kind: str) -> Mark:
-    at = y.inside(value)
-    whisker = y.whisker(part.interval, origin=value - part.value)
-    return Mark(round(x, 2), at, whisker, f"{one.start}: {count(one.n)} rows, {text}", kind)
-
-
-def _chart(
-    size: tuple[float, float],
-    x: Scale,
-    y: Scale,
-    ticks: Sequence[tuple[float, str]],
-    marks: Sequence[Mark],
+def _course(
     starts: Sequence[str],
-    lines: Sequence[tuple[str, str]] = (),
+    size: tuple[float, float],
+    ends: tuple[float, float],
+    ticks: Iterable[tuple[float, str]],
+    dots: Iterable[tuple[PeriodNumbers, float, Measure, float, str, str]],
+    lines: Iterable[tuple[str, list[tuple[str, float]]]] = (),
     *,
     signed: bool = False,
 ) -> Chart:
-    last, small = len(starts) - 1, size == SMALL
-    places = [0, last] if small or last < 4 else [0, last // 2, last]
+    """Draw dots and lines over the periods, which begin at `starts`, between the ends of a scale.
+
+    Of a dot: its period, its value, the measure whose interval is its whisker, how far it stands from the middle of the
+    period, what is said of it, its style. Of a line: its style, and its value at each start.
+    """
+    (width, height), last = size, len(starts) - 1
+    x, y = Scale(0.0, max(1.0, last), LEFT + INSET, width - RIGHT - INSET), Scale(*ends, height - BOTTOM, TOP)
+    at = {start: x(place) for place, start in enumerate(starts)}
+    places = [0, last] if size == SMALL or last < 4 else [0, last // 2, last]
     anchors = {0: "start", last: "end"}
-    labels = [(x(place), starts[place], anchors.get(place, "middle")) for place in places]
-    radius = 2.2 if small else 3.0
-    return Chart(*size, x, y, labels, ticks, marks, lines, radius=radius, inset=INSET, signed=signed)
+    return Chart(
+        *(width, height, x, y),
+        x_ticks=[(x(place), starts[place], anchors.get(place, "middle")) for place in places],
+        y_ticks=[(y(value), text) for value, text in ticks],
+        marks=[
+            Mark(round(at[one.start] + side, 2), y.inside(value), y.whisker(part.interval, origin=value - part.value),
+                 f"{one.start}: {count(one.n)} rows, {text}", kind)
+            for one, value, part, side, text, kind in dots
+        ],
+        lines=[(kind, path((at[start], y(value)) for start, value in values)) for kind, values in lines],
+        radius=2.2 if size == SMALL else 3.0,
+        inset=INSET,
+        signed=signed,
+    )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The rows of the page: those of the map, and those that are shown as examples, chosen and shortened.
+"""The rows of the page: its map, and those that are shown as examples, chosen and shortened.
 
 Rows travel column by column, positions as integers on a grid, categories as codes, so that thousands of rows with
 their texts fit on the page.
@@ -10,13 +10,13 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from miscal.base.vocabulary import Vocabulary
 from miscal.discovery.layout import BACK, GAP, shared_beginnings
 from miscal.findings.residuals import EPSILON
 from miscal.report import legend
 from miscal.report.drawing import shade
-from miscal.report.formatting import clean, finite, short
-from miscal.report.frame import ANSWER_PREFIX, Source, View, embedded_size
+from miscal.report.formatting import clean, count, finite, short
+from miscal.report.frame import ANSWER_PREFIX, Source, View, draw, embedded_size
+from miscal.report.sheet import Fold
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,7 +45,7 @@ def sample(table: "pl.DataFrame", most: int) -> "pl.DataFrame":
 
 def colour_limit(values: Sequence[float | None], step: float = EPSILON) -> float:
     """Where the diverging scale ends: the 98th percentile of the field's size in whole steps, at least two of them."""
-    sizes = sorted(abs(v) for v in values if v is not None and math.isfinite(v))
+    sizes = sorted(abs(v) for v in map(finite, values) if v is not None)
     # an odd number of steps that rounding has made a little more than it is, is no step more
     steps = math.ceil(sizes[int(0.98 * (len(sizes) - 1))] / step - 1e-9) if sizes else 0
     return round(max(2, steps) * step, 12)
@@ -59,20 +59,30 @@ def grid_positions(values: Sequence[float | None]) -> list[int]:
     >>> grid_positions([0.0, 1.0, None, 0.5])
     [0, 4095, -1, 2048]
     """
-    finite = [v for v in values if v is not None and math.isfinite(v)]
-    if not finite:
-        return [-1] * len(values)
-    low, high = min(finite), max(finite)
-    span = high - low
-    return [
-        -1 if v is None or not math.isfinite(v) else round(GRID * (v - low) / span) if span > 0 else GRID // 2
-        for v in values
-    ]
+    known = [finite(v) for v in values]
+    low = min((v for v in known if v is not None), default=0.0)
+    span = max((v for v in known if v is not None), default=0.0) - low
+    return [-1 if v is None else round(GRID * (v - low) / span) if span > 0 else GRID // 2 for v in known]
+
+
+def atlas(source: Source) -> Fold:
+    """Show the rows by the page's program, the drawing for print, and how many rows of how many are shown."""
+    payload, n_total = map_payload(source), source.summary.map.n_total if source.summary.map else 0
+    first, n = payload["first"], payload["n"]
+    body = draw(
+        source, "atlas", payload=payload, panes=static_panes(payload) if n else [], total=n_total or source.summary.n,
+        structure=source.summary.field.structure, shades=legend.FIELD,
+        # what the drawing is coloured by, where its scale ends, and what both ends mean
+        field_name=legend.FIELD_NAMES[first].lower(), limit=payload["limits"][first],
+        ends=legend.field_ends(first, source.terms),
+    )  # fmt: skip
+    line = f"{count(n)} of {count(max(n, n_total))} rows to point at and colour"
+    return Fold("atlas", "Map", line if n else "The run left no rows to show", [body])
 
 
 def map_payload(source: Source) -> dict[str, Any]:
     """Return the map's rows as JSON values."""
-    table = sample(source.map, MAX_ROWS)
+    table, made = sample(source.map, MAX_ROWS), source.summary.map
     columns, left_off = metadata(table)
     decimals = source.decimals
     # two more than are shown, as shares of 1
@@ -89,7 +99,11 @@ def map_payload(source: Source) -> dict[str, Any]:
         "first": "hidden" if "hidden" in fields and source.summary.field.structure else "delta",
         "fields": fields,
         "limits": {key: colour_limit(values, step) for key, values in fields.items()},
-        "panes": panes(source, table),
+        "panes": [
+            {"name": name, "title": title, "method": short(projection(made and made.method), MAX_NAME)}
+            | {axis: grid_positions(table[f"{name}_{place}"].to_list()) for axis, place in (("x", 1), ("y", 2))}
+            for name, title in legend.PANES.items()
+        ],
         "row": table["row"].to_list(),
         "confidence": rounded(table["confidence"].to_list(), fine),
         "corrected": rounded(table["corrected"].to_list(), fine),
@@ -114,21 +128,6 @@ def column_name(column: str) -> str:
     return clean(column.split(".", 1)[1])[:MAX_NAME]
 
 
-def panes(source: Source, table: "pl.DataFrame") -> list[dict[str, Any]]:
-    """Return the two views: positions and the method that made them."""
-    made = source.summary.map
-    return [
-        {
-            "name": name,
-            "title": title,
-            "method": short(projection(made and made.method), MAX_NAME),
-            "x": grid_positions(table[f"{name}_1"].to_list()),
-            "y": grid_positions(table[f"{name}_2"].to_list()),
-        }
-        for name, title in legend.PANES.items()
-    ]
-
-
 def projection(method: str | None) -> str:
     """Return what the method that made a view is called."""
     return legend.PROJECTIONS.get(method, method) if method else "unknown projection"
@@ -136,7 +135,7 @@ def projection(method: str | None) -> str:
 
 def rounded(values: Sequence[float | None], digits: int) -> list[float | None]:
     """Numbers with few digits; null where undefined."""
-    return [None if v is None or not math.isfinite(v) else round(float(v), digits) for v in values]
+    return [None if v is None else round(v, digits) for v in map(finite, values)]
 
 
 def coded(values: Sequence[Any]) -> dict[str, Any]:
@@ -148,10 +147,7 @@ def coded(values: Sequence[Any]) -> dict[str, Any]:
     {'levels': ['b', 'a'], 'codes': [0, 1, 0, -1]}
     """
     names = [None if v is None or v == "" else clean(v)[:MAX_NAME] for v in values]
-    sizes: dict[str, int] = {}
-    for name in names:
-        if name is not None:
-            sizes[name] = sizes.get(name, 0) + 1
+    sizes = Counter(name for name in names if name is not None)
     levels = sorted(sizes, key=lambda name: (-sizes[name], name))
     index = {name: code for code, name in enumerate(levels)}
     return {"levels": levels, "codes": [-1 if name is None else index[name] for name in names]}
@@ -190,8 +186,7 @@ def metadata(table: "pl.DataFrame") -> tuple[list[dict[str, Any]], list[str]]:
 def encode(column: "pl.Series") -> dict[str, Any]:
     """Return a metadata column as numbers (more than twelve distinct) or as coded categories."""
     if column.dtype.is_numeric() and column.n_unique() > 12:
-        values = [None if v is None else float(v) for v in column.to_list()]
-        return {"values": [None if v is None or not math.isfinite(v) else float(f"{v:.4g}") for v in values]}
+        return {"values": [None if v is None else float(f"{v:.4g}") for v in map(finite, column.to_list())]}
     values = column.to_list()
     if any(isinstance(v, bool) for v in values):
         values = [None if v is None else "yes" if v else "no" for v in values]
@@ -200,24 +195,20 @@ def encode(column: "pl.Series") -> dict[str, Any]:
 
 def static_panes(payload: dict[str, Any]) -> list[dict[str, Any]]:
     """Both panes with `paths`, one SVG path per shade of the field, of `n` rows: for print and without scripts."""
-    step = max(1, math.ceil(payload["n"] / STATIC_ROWS))
-    return [_static_pane(pane, payload, step) for pane in payload["panes"]]
-
-
-def _static_pane(pane: dict[str, Any], payload: dict[str, Any], step: int) -> dict[str, Any]:
-    marks: dict[int, list[str]] = {}
     values, limit = payload["fields"][payload["first"]], payload["limits"][payload["first"]]
-    for i in range(0, payload["n"], step):
-        value = values[i]
-        if pane["x"][i] >= 0 and pane["y"][i] >= 0 and value is not None:
-            # the grid is drawn on 400 by 300 units with a margin of 8
-            x = round(8 + 384 * pane["x"][i] / GRID, 1)
-            y = round(292 - 284 * pane["y"][i] / GRID, 1)
-            marks.setdefault(shade(value, limit), []).append(f"M{x:g} {y:g}h0")
-    # the weak shades go first, so that what matters lies on top
-    order = sorted(marks, key=lambda step: abs(step - len(legend.FIELD) // 2))
-    paths = {legend.FIELD[step]: "".join(marks[step]) for step in order}
-    return {**pane, "n": sum(map(len, marks.values())), "paths": paths}
+    every, drawn = max(1, math.ceil(payload["n"] / STATIC_ROWS)), []
+    for pane in payload["panes"]:
+        marks: dict[int, list[str]] = {}
+        for across, up, value in list(zip(pane["x"], pane["y"], values, strict=True))[::every]:
+            if across >= 0 and up >= 0 and value is not None:
+                # the grid is drawn on 400 by 300 units with a margin of 8
+                x, y = round(8 + 384 * across / GRID, 1), round(292 - 284 * up / GRID, 1)
+                marks.setdefault(shade(value, limit), []).append(f"M{x:g} {y:g}h0")
+        # the weak shades go first, so that what matters lies on top
+        order = sorted(marks, key=lambda step: abs(step - len(legend.FIELD) // 2))
+        paths = {legend.FIELD[step]: "".join(marks[step]) for step in order}
+        drawn.append({**pane, "n": sum(map(len, marks.values())), "paths": paths})
+    return drawn
 
 
 EXAMPLE_TEXT = 300
@@ -238,40 +229,31 @@ def examples(source: Source, asked: Sequence[Sequence[int]]) -> list[list[View]]
     wanted = {row for rows in asked for row in rows}
     numbers, seen = _by_row(source.field, wanted), _by_row(source.map, wanted)
     names = [name for name in source.map.columns if name.startswith(COLUMN_PREFIXES)]
-    told = any(_text(values) for values in seen.values())
+    told, terms = any(_text(values) for values in seen.values()), source.terms
     surprise = {name: _surprise(source.map[name]) for name in names if not told}
+
+    def example(row: int, text: str) -> View:
+        own = seen.get(row, {})
+        confidence, visible, correct = (finite(numbers[row][name]) for name in ("confidence", "visible", "correct"))
+        telling = [name for name in surprise if _is_known(own.get(name))]
+        telling.sort(key=lambda name: -surprise[name](own[name]))
+        return View(
+            row=row,
+            text=text if len(text) <= EXAMPLE_TEXT else f"{text[:EXAMPLE_TEXT]}…",
+            answers=tuple(_answers(own)),
+            columns=[f"{short(column_name(name), 40)} {_shown(own[name])}" for name in telling[:EXAMPLE_COLUMNS]],
+            confidence=confidence,
+            outcome=terms.unknown if correct is None else terms.told.format(terms.one if correct else terms.other),
+            expected=None if confidence is None or visible is None else confidence + visible,
+            corrected=finite(own.get("corrected")),
+        )
+
     made = []
     for rows in asked:
         known = [row for row in rows if row in numbers]
         texts = from_difference([_text(seen.get(row, {})) for row in known])
-        made.append(
-            [
-                View(row=row, **_example(text, numbers[row], seen.get(row, {}), surprise, source.terms))
-                for row, text in zip(known, texts, strict=True)
-            ]
-        )
+        made.append([example(row, text) for row, text in zip(known, texts, strict=True)])
     return made
-
-
-def _example(
-    text: str,
-    numbers: Mapping[str, Any],
-    seen: Mapping[str, Any],
-    surprise: Mapping[str, Callable[[Any], float]],
-    terms: Vocabulary,
-) -> View:
-    confidence, visible, correct = (finite(numbers.get(name)) for name in ("confidence", "visible", "correct"))
-    telling = [name for name in surprise if _is_known(seen.get(name))]
-    telling.sort(key=lambda name: -surprise[name](seen[name]))
-    return View(
-        text=text if len(text) <= EXAMPLE_TEXT else f"{text[:EXAMPLE_TEXT]}…",
-        answers=tuple(_answers(seen)),
-        columns=[f"{short(column_name(name), 40)} {_shown(seen[name])}" for name in telling[:EXAMPLE_COLUMNS]],
-        confidence=confidence,
-        outcome=terms.unknown if correct is None else terms.told.format(terms.one if correct else terms.other),
-        expected=None if confidence is None or visible is None else confidence + visible,
-        corrected=finite(seen.get("corrected")),
-    )
 
 
 def from_difference(texts: Sequence[str]) -> list[str]:

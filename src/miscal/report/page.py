@@ -17,11 +17,12 @@ from miscal.base.vocabulary import vocabulary
 from miscal.discovery.summary import Summary
 from miscal.report.brief import WIDER
 from miscal.report.decision_panels import alone, classes, decisions, judge
-from miscal.report.field_panels import atlas, corrections, histogram, over_time, regimes, reliability
+from miscal.report.field_panels import corrections, histogram, over_time, regimes, reliability
 from miscal.report.formatting import count, decimals_for, finite
 from miscal.report.frame import ASSETS, Source, environment, read_source, render_page, shared
 from miscal.report.group_panels import answer, columns, findings, first_screen
 from miscal.report.legend import COLOURS
+from miscal.report.map_data import atlas
 from miscal.report.sheet import Fold
 from miscal.report.trust_panels import glossary, making, notes, verdict
 
