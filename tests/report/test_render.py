@@ -27,7 +27,7 @@ def test_a_new_panel_is_a_line_in_the_list_and_a_template(make_run, monkeypatch,
     (tmp_path / "panels").mkdir()
     (tmp_path / "panels/toy.html").write_text("<p>{{ summary.n | count }} & rows: {{ summary.warnings[0] }}</p>")
     toys = environment(tmp_path)
-    monkeypatch.setattr("miscal.report.frame.environment", lambda *own: environment(*own) if own else toys)
+    monkeypatch.setattr("miscal.report.frame.environment", lambda *own, **more: environment(*own, **more) if own else toys)
 
     def toy(source):
         return Fold("toy", "A toy", f"{source.summary.n} toys", [draw(source, "toy", summary=source.summary)])

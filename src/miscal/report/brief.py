@@ -83,9 +83,10 @@ def shares(found: Sequence[Alone], *, own: bool = False) -> str:
     return ", ".join(share if decision == ANSWERED else f"{decision} in {share}" for decision, share in written.items())
 
 
-def reaches(one: Alone, threshold: float) -> str:
-    """Say which probabilities a threshold decides: "from 92 %", "up to 3 %"."""
-    return f"{'up to' if one.decision in BELOW else 'from'} {threshold_text(threshold)}"
+def reaches(one: Alone, threshold: float | None) -> str:
+    """Say which probabilities a threshold decides: "from 92 %", "up to 3 %"; empty where there is none."""
+    side = "up to" if one.decision in BELOW else "from"
+    return "" if threshold is None else f"{side} {threshold_text(threshold)}"
 
 
 def enough(one: Alone, summary: Summary) -> str:

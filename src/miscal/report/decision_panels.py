@@ -10,25 +10,13 @@ import numpy as np
 from miscal.base.document import Measure
 from miscal.base.number_wording import percent, spoken, threshold_text
 from miscal.discovery.answer import LACKING, confusion_sentence, rate_sentence, scale_sentence, words_of
-from miscal.discovery.summary import Summary
 from miscal.discovery.summary_parts import ClassEvent, GroupRate
-from miscal.findings.alone import ANSWERED, BELOW, Alone, RiskCurves, RiskLimit
-from miscal.findings.decisions import Decision, NetBenefit
+from miscal.findings.alone import ANSWERED, BELOW, Alone, RiskCurves
+from miscal.findings.decisions import NetBenefit
 from miscal.findings.verdict import fate_words
 from miscal.report import formatting
 from miscal.report.brief import alone_at, enough, reaches, shares
-from miscal.report.drawing import (
-    GLANCE,
-    HIGH,
-    LINEAR_AXES,
-    Chart,
-    Mark,
-    Scale,
-    glance,
-    log_odds_axes,
-    path,
-    round_ticks,
-)
+from miscal.report.drawing import HIGH, LINEAR_AXES, SIDES, Chart, Mark, Scale, glance, log_odds_axes, path, round_ticks
 from miscal.report.formatting import DASH, THIN, begin, bounds, count, first_sentence, metric, rate, signed
 from miscal.report.frame import Source, View, draw
 from miscal.report.sheet import Cell, Column, Fold, Part, Table
@@ -58,9 +46,9 @@ def alone(source: Source) -> Fold | None:
 
 def _glance(curves: RiskCurves) -> Chart:
     """Draw the error against the share decided, by its own confidence (dashed) and corrected."""
-    kinds = {kind: getattr(curves, name) for kind, name in (("diagonal", "raw"), ("curve", "corrected"))}
+    kinds = {"diagonal": curves.raw, "curve": curves.corrected}
     highest = max(max(one.error) for one in kinds.values()) or 1.0
-    across, up = Scale(0, 1, *GLANCE), Scale(0, highest, HIGH - 4, 4)
+    across, up = Scale(0, 1, *SIDES), Scale(0, highest, HIGH - 4, 4)
     places = {kind: zip(map(across, one.share), map(up, one.error), strict=True) for kind, one in kinds.items()}
     return glance([(kind, path(line)) for kind, line in places.items()])
 
@@ -77,11 +65,14 @@ def _decided(curves: RiskCurves, source: Source) -> View:
     ]
     promises = [
         Column("accepted error", lambda one: _level(one.max_error)),
-        Column("decided", lambda one: _decided_share(one, summary)),
-        Column(f"corrected {probability}", lambda one: _reached(one, one.threshold)),
-        Column("errors", lambda one: _limit(one.error)),
-        Column(f"by its own {probability}", _by_itself),
-    ]
+        Column("decided", lambda one: Cell("none", enough(one, summary)) if one.threshold is None
+               else _with_interval(one.share)),
+        Column(f"corrected {probability}", lambda one: reaches(one, one.threshold)),
+        Column("errors", lambda one: Cell() if one.error.upper is None
+               else Cell(f"at most {rate(one.error.upper)}", f"{rate(one.error.value)} observed")),
+        Column(f"by its own {probability}",
+               lambda one: Cell(rate(one.raw.share) if one.raw.share else "none", reaches(one, one.raw.threshold))),
+    ]  # fmt: skip
     return View(
         title=f"{begin(side)}: {f'up to a {probability}' if side in BELOW else f'from a {probability} on'}"
         if side != ANSWERED
@@ -96,24 +87,8 @@ def _level(share: float) -> str:
     return threshold_text(share).replace(" ", THIN)
 
 
-def _decided_share(one: Alone, summary: Summary) -> Cell:
-    return Cell("none", enough(one, summary)) if one.threshold is None else _with_interval(one.share)
-
-
 def _with_interval(measure: Measure) -> Cell:
     return Cell(rate(measure.value), bounds(measure.interval, "rate"))
-
-
-def _reached(one: Alone, threshold: float | None) -> str:
-    return "" if threshold is None else reaches(one, threshold)
-
-
-def _limit(error: RiskLimit) -> Cell:
-    return Cell() if error.upper is None else Cell(f"at most {rate(error.upper)}", f"{rate(error.value)} observed")
-
-
-def _by_itself(one: Alone) -> Cell:
-    return Cell(rate(one.raw.share) if one.raw.share else "none", _reached(one, one.raw.threshold))
 
 
 def _chart(curves: RiskCurves, found: Sequence[Alone], source: Source) -> Chart:
@@ -155,13 +130,14 @@ def decisions(source: Source) -> Fold | None:
         return None
     rows = [(one, when, getattr(one, when)) for one in summary.decisions for when in ACTED]
     columns = [
-        Column("threshold", lambda row: _named(*row[:2])),
+        Column("threshold", lambda row: Cell(_level(row[0].threshold), ACTED[row[1]]
+                                             + (", by the costs" if row[0].source == "cost" else ""))),
         Column(words.acted, lambda row: Cell(count(row[2].n), rate(row[2].share))),
         Column("promised", lambda row: rate(row[2].promised)),
         Column("observed", lambda row: _with_interval(row[2].observed)),
         Column("net benefit", lambda row: _worth(row[0].net_benefit, row[1])),
         Column("of acting on all", lambda row: f"{1000 * row[0].net_benefit.all:.1f}"),
-    ]
+    ]  # fmt: skip
     first, at = summary.decisions[0].before, f"At {threshold_text(summary.decisions[0].threshold)}"
     promised, observed = spoken(first.promised or 0.0), spoken(first.observed.value or 0.0)
     told = f"{at}: {promised} promised, {observed} observed of {count(first.n)} {words.cases} {words.acted}"
@@ -174,10 +150,6 @@ def decisions(source: Source) -> Fold | None:
         f"Net benefit, per 1,000 {words.cases}: those rightly {words.acted}, less those {words.acted} needlessly times "
         "the odds of the threshold (Vickers and Elkin, 2006); of acting on none it is 0.",
     ])  # fmt: skip
-
-
-def _named(one: Decision, when: str) -> Cell:
-    return Cell(_level(one.threshold), ACTED[when] + (", by the costs" if one.source == "cost" else ""))
 
 
 def _worth(worth: NetBenefit, when: str) -> Cell:
@@ -238,8 +210,8 @@ def _estimate(name: str, row: GroupRate) -> Cell:
     rate = attrgetter(name)(row)
     if rate is None or rate.estimate is None:
         return Cell(DASH, key=-1)
-    low, high = (percent(end, 1) for end in rate.interval) if rate.interval else ("", "")
-    interval = f"{low.removesuffix(' %')} to {high}" if rate.interval else DASH
+    ends = [percent(end, 1) for end in rate.interval or ()]
+    interval = f"{ends[0].removesuffix(' %')} to {ends[1]}" if ends else DASH
     return Cell(percent(rate.estimate, 1), interval, key=rate.estimate)
 
 

@@ -1,6 +1,5 @@
 """The field: its map, the size of its errors, its regimes, curves before and after the correction, and periods."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -10,23 +9,7 @@ from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
 from miscal.calibration.metrics.registry import Metric, correction_metrics
 from miscal.discovery.summary import PeriodNumbers, Regime, SmoothEce, Summary
 from miscal.report import formatting
-from miscal.report.drawing import (
-    GLANCE,
-    HIGH,
-    LINEAR,
-    LOG_ODDS,
-    Bar,
-    Chart,
-    Mark,
-    ProbabilityAxes,
-    Scale,
-    axes_of,
-    glance,
-    path,
-    round_ticks,
-    shown_first,
-    stacked_bars,
-)
+from miscal.report.drawing import SIDES, Chart, Mark, Scale, axes_of, glance, histograms, path, round_ticks, shown_first
 from miscal.report.formatting import bounds, brief_points, change, count, listed, metric, points, signed, size
 from miscal.report.frame import Source, View, draw, row_words
 from miscal.report.group_panels import SHOWN
@@ -34,20 +17,15 @@ from miscal.report.legend import ALL_ROWS, CORRECTIONS, REGIMES, regime_labels, 
 from miscal.report.map_data import examples
 from miscal.report.sheet import Cell, Column, Fold, Part, Table
 
-#: Regimes from the bottom of a bar to its top.
-ORDER = ("good", "over", "under")
-#: The same drawing for wide and for narrow screens, so that its letters keep their size.
-WIDTHS = {"wide": 660, "narrow": 350}
-
 
 def histogram(source: Source) -> Fold:
     """Show the histogram in two widths, none where there is nothing to draw, and how much the field varies."""
     found, field = source.summary.histogram, source.summary.field
-    edges, counts = found.edges, {kind: getattr(found, kind) for kind in ORDER}
+    edges, counts = found.edges, {kind: getattr(found, kind) for kind in REGIMES}
     full = all(len(values) == len(edges) - 1 for values in counts.values())
     rows = sum(sum(values) for values in counts.values()) if full else 0
     drawn = rows and edges[0] < edges[-1]
-    plots, picture = _histograms(edges, counts, source.epsilon or 0.0) if drawn else ([], None)
+    plots, picture = histograms(edges, counts, source.epsilon or 0.0) if drawn else ([], None)
     body = draw(source, "histogram", plots=plots, n=rows, field=field, epsilon=source.epsilon)
     line = "How the estimated errors are spread"
     if field.std is not None and field.std_hidden is not None:
@@ -56,38 +34,14 @@ def histogram(source: Source) -> Fold:
     return Fold("histogram", "Size of the errors", line, [body], picture)
 
 
-def _histograms(
-    edges: Sequence[float], counts: Mapping[str, Sequence[float]], epsilon: float
-) -> tuple[list[tuple[Chart, list[Bar]]], Chart]:
-    """Draw the histogram in each width with its blocks, and the picture that stands beside its line."""
-    highest, plots = max(map(sum, zip(*counts.values(), strict=True))), []
-    for kind, width in WIDTHS.items():
-        x, y = Scale(edges[0], edges[-1], 46, width - 12), Scale(0.0, highest, 200.0, 26.0)
-        chart = Chart(
-            *(width, 246, x, y),
-            x_ticks=[(x(v), points(v, 0), "middle") for v in round_ticks(edges[0], edges[-1], width // 80)],
-            y_ticks=[(y(v), f"{v:,.0f}") for v in round_ticks(0, highest, 4) if v == int(v)],
-            marks=(),
-            lines=[("threshold", f"M{x(v)} 20V200") for v in (-epsilon, epsilon) if v and edges[0] < v < edges[-1]],
-            titles=("estimated field, percentage points", ""),
-            style=f"histogram {kind}",
-        )
-        plots.append((chart, stacked_bars(edges, counts, ORDER, x, y)))
-    across, up = Scale(edges[0], edges[-1], *GLANCE), Scale(0, highest, HIGH - 3, 3)
-    strokes: dict[str, str] = defaultdict(str)
-    for kind, left, top, wide, high in stacked_bars(edges, counts, ("over", "good", "under"), across, up):
-        strokes[f"bin {kind}"] += f"M{round(left + wide / 2, 2)} {round(top + high, 2)}V{top}"
-    return plots, glance(list(strokes.items()))
-
-
 def regimes(source: Source) -> Fold:
     """Show a line per regime that has rows, after one for all rows; and one per regime of the hidden field."""
     summary, names, terms = source.summary, source.regime_names, source.terms
-    axes, whole = axes_of(summary), whole_regime(summary)
+    whole = whole_regime(summary)
     filled = [_measured(one) for one in _filled(summary.regimes)]
-    rows = [_row(ALL_ROWS if one.name == "all" else names[one.name], one, one.confidence, one.residual, axes)
+    rows = [_row(ALL_ROWS if one.name == "all" else names[one.name], one, one.confidence, one.residual, source)
             for one in [_all_rows(summary), *filled]]  # fmt: skip
-    hidden = [_hidden_row(regime, source, axes) for regime in _filled(summary.hidden_regimes)]
+    hidden = [_hidden_row(regime, source) for regime in _filled(summary.hidden_regimes)]
     found = {one.name for one in filled}
     body = draw(
         source, "regimes", rows=rows, hidden_rows=hidden, parts=any(one.visible is not None for one in filled),
@@ -128,7 +82,7 @@ def _measured(regime: Regime) -> Regime:
     return regime.model_copy(update={"residual": nothing, "smece": SmoothEce(value=None), **parts})
 
 
-def _row(label: str, regime: Regime, against: float | None, drawn: Measure, axes: Iterable[ProbabilityAxes]) -> View:
+def _row(label: str, regime: Regime, against: float | None, drawn: Measure, source: Source) -> View:
     """Return the line of a regime, or of all rows.
 
     `against` is what the accuracy is compared with: the confidence, or the accuracy of rows of equal confidence;
@@ -138,28 +92,11 @@ def _row(label: str, regime: Regime, against: float | None, drawn: Measure, axes
     share = None if regime.name == "all" else regime.share
     few = share is not None and regime.n < MIN_SLICE_ROWS
     sided = {"over": -1, "under": 1}.get(regime.name, 0)
-    charts = [_places(one, regime.accuracy, against, drawn) for one in axes]
+    charts = [axes.line(regime.accuracy, against, drawn) for axes in axes_of(source.summary)]
     return View(label=label, numbers=regime, kind=regime.name, share=share, sided=sided, few=few, charts=charts)
 
 
-def _places(axes: ProbabilityAxes, accuracy: float | None, against: float | None, drawn: Measure) -> Chart:
-    """Draw what the accuracy is compared with (a circle), the interval of the difference, and the accuracy."""
-    axis = axes.along
-    lines = [("grid", "".join(f"M{axis(mark)} 2V22" for mark, _ in axes.marks))]
-    if accuracy is not None and against is not None:
-        lines.append(("gap", f"M{axis.inside(against)} 12H{axis.inside(accuracy)}"))
-    if against is not None and (ends := axis.whisker(drawn.interval, against)):
-        lines.append(("whisker", f"M{ends[0]} 12H{ends[1]}M{ends[0]} 8v8M{ends[1]} 8v8"))
-    marks = [
-        Mark(axis.inside(value), 12, None, "", kind, radius)
-        for value, kind, radius in ((against, "sure", 4), (accuracy, "right", 4.5))
-        if value is not None
-    ]
-    ticks = [(axis(mark), label, "middle") for mark, label in axes.marks]
-    return Chart(260, 34, axis, Scale(0, 1, 19, 2), ticks, (), marks, lines, style=f"axes-{axes.name}")
-
-
-def _hidden_row(regime: Regime, source: Source, axes: Iterable[ProbabilityAxes]) -> View:
+def _hidden_row(regime: Regime, source: Source) -> View:
     """Return the line of a hidden regime: its accuracy stands against that of rows of equal confidence."""
     terms, regime = source.terms, _measured(whole := regime)
     label = terms.often(regime.name).capitalize()
@@ -169,7 +106,7 @@ def _hidden_row(regime: Regime, source: Source, axes: Iterable[ProbabilityAxes])
         label = band
     known = regime.hidden is not None and None not in (regime.hidden.value, regime.accuracy)
     expected = regime.accuracy - regime.hidden.value if known else None
-    return _row(label, regime, expected, regime.hidden or Measure(value=None), axes)
+    return _row(label, regime, expected, regime.hidden or Measure(value=None), source)
 
 
 def _all_rows(summary: Summary) -> Regime:
@@ -182,7 +119,6 @@ def _all_rows(summary: Summary) -> Regime:
 
 
 CURVES = ("all", "over", "under")
-SWITCH = {LINEAR: "linear", LOG_ODDS: "in log-odds"}
 STATES = {"raw": "before", "corrected": "after"}
 #: Scores that are distances between accuracy and confidence: written in percentage points, as everywhere on the page.
 IN_POINTS = ("smece", "ece")
@@ -231,7 +167,8 @@ def reliability(source: Source) -> Fold:
     ]  # fmt: skip
     if not shown:
         rows = [("", [diagrams[0] for _, diagrams in rows])]
-    body = draw(source, "reliability", rows=rows, left_out=without, switch=SWITCH, first=shown_first(summary))
+    switch = {axes.name: label for axes, label in zip(axes_of(summary), ("linear", "in log-odds"), strict=True)}
+    body = draw(source, "reliability", rows=rows, left_out=without, switch=switch, first=shown_first(summary))
     errors = _both(summary, "smece")
     before, after = (size(one, source.decimals) for one in errors or (None, None))
     said = f"Calibration error (smECE) {before} points before, {after} after"
@@ -290,7 +227,7 @@ def corrections(source: Source) -> Fold:
     if losses is not None:
         before, after = losses
         line = f"Log loss {before:.3f} before, {after:.3f} after; beside isotonic regression and others"
-        across = Scale(0.0, max(losses) or 1.0, *GLANCE)
+        across = Scale(0.0, max(losses) or 1.0, *SIDES)
         bars = {9: ("bar other", before), 19: ("bar better" if after < before else "bar", after)}
         picture = glance([(kind, f"M{across.start} {y}H{across(loss)}") for y, (kind, loss) in bars.items()])
     return Fold("corrections", "Correction", line, [

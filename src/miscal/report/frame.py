@@ -20,14 +20,13 @@ from importlib.util import cache_from_source
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined, pass_context
+from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined
 from jinja2.bccache import Bucket
-from jinja2.runtime import Context
 from markupsafe import Markup
 
 from miscal.base.errors import CorruptFile, FileError, command
 from miscal.base.shown import first_words
-from miscal.base.vocabulary import Vocabulary, vocabulary
+from miscal.base.vocabulary import Kind, Vocabulary, vocabulary
 from miscal.data.readers.source import own_parquet
 from miscal.discovery.run_folder import COLUMNS_FILE
 from miscal.discovery.summary import Summary, read_summary
@@ -114,14 +113,8 @@ def source_of(run: Any, name: str) -> Source:
 
 
 def _source(summary: Summary, rows: pl.DataFrame, points: pl.DataFrame, columns: Tables, name: str) -> Source:
-    path = summary.data.path
-    return Source(
-        name=(Path(path).name if path else "") or name,
-        summary=printable(summary),
-        field=rows.select(FIELD_COLUMNS),
-        map=points,
-        columns=columns,
-    )
+    named = Path(summary.data.path).name if summary.data.path else ""
+    return Source(named or name, printable(summary), rows.select(FIELD_COLUMNS), points, columns)
 
 
 def _read_table(path: Path, needed: tuple[str, ...]) -> pl.DataFrame:
@@ -195,7 +188,7 @@ def render_page(
     *,
     folder: Path = ASSETS,
     filters: Filters = (),
-    **values: object,
+    **values: Any,
 ) -> str:
     """Render a page that stands in one file and requests nothing from a network.
 
@@ -206,7 +199,7 @@ def render_page(
     style = legend.colour_rules() + _joined(styles, folder)
     program = f"(() => {{\n'use strict';\n{_joined(programs, folder)}}})();\n" if programs else ""
     return (
-        environment(folder, filters)
+        environment(folder, filters, values.get("decimals", formatting.USUAL))
         .get_template(template)
         .render(
             **values,
@@ -231,11 +224,12 @@ class _Compiled(FileSystemBytecodeCache):
 
 
 @cache
-def environment(folder: Path = ASSETS, filters: Filters = ()) -> Environment:
+def environment(folder: Path = ASSETS, filters: Filters = (), decimals: int = formatting.USUAL) -> Environment:
     """Return the templates of a folder and those that all pages share, with what they write numbers and texts with.
 
-    They escape everything, and refuse what is undefined.
+    They escape everything, refuse what is undefined, and write percentage points with so many `decimals`.
     """
+    usual = {name: decimals + more for name, more in _MORE_DECIMALS.items()}
     env = Environment(
         loader=FileSystemLoader([folder, ASSETS]),
         autoescape=True,
@@ -245,45 +239,32 @@ def environment(folder: Path = ASSETS, filters: Filters = ()) -> Environment:
         bytecode_cache=_Compiled(str(Path(cache_from_source(str(ASSETS / "_"))).parent), f"{version('jinja2')}-%s.bin"),
     )
     env.filters |= {name: getattr(formatting, name) for name in _FILTERS}
-    env.filters |= {name: _with_decimals(name, more) for name, more in _MORE_DECIMALS.items()}
-    env.filters["few_words"] = first_words
-    env.filters |= {"bounds": _bounds, "embed": embed, **dict(filters)}
+    env.filters |= {name: _written(getattr(formatting, name), digits) for name, digits in usual.items()}
+    env.filters["bounds"] = lambda interval, form="points": formatting.bounds(interval, form, usual.get(form))
+    env.filters |= {"few_words": first_words, "embed": embed, **dict(filters)}
     return env
 
 
-def shared(source: Source) -> dict[str, Any]:
-    """Return what every template of a run's page reads.
-
-    What the evaluation rows are called is ``words``, the words of the run's kind of probability ``terms``, and how many
-    decimals points and per cents have ``decimals``, and in brief ``digits``.
-    """
-    terms, decimals = source.terms, source.decimals
-    words = row_words(source.summary)
-    return {"words": words, "terms": terms, "decimals": decimals, "digits": decimals if terms.digits else 0}
+def _written(write: Callable[..., str], usual: int) -> Callable[..., str]:
+    return lambda value, digits=usual: write(value, digits)
 
 
-def draw(source: Source, panel: str, **values: object) -> Markup:
-    """Draw the template of a panel, in ``assets/panels``, from one run; it escapes all that it prints."""
-    return Markup(environment().get_template(f"panels/{panel}.html").render(**shared(source), **values))  # noqa: S704
+def page_words(kind: Kind, decimals: int) -> dict[str, Any]:
+    """Return what every template reads: words of a kind of probability, and decimals of points, whole or in brief."""
+    terms = vocabulary(kind)
+    return {"terms": terms, "decimals": decimals, "digits": decimals if terms.digits else 0}
 
 
-def _with_decimals(name: str, more: int) -> Callable[..., str]:
-    @pass_context
-    def write(context: Context, value: Any, digits: int | None = None) -> str:
-        return getattr(formatting, name)(value, _decimals(context) + more if digits is None else digits)
-
-    return write
+def draw_template(template: str, kind: Kind, decimals: int, /, **values: object) -> Markup:
+    """Draw a part of a page; its template escapes all that it prints."""
+    env = environment(decimals=decimals)
+    return Markup(env.get_template(template).render(**page_words(kind, decimals), **values))  # noqa: S704
 
 
-@pass_context
-def _bounds(context: Context, interval: Any, form: str = "points") -> str:
-    digits = {"digits": _decimals(context) + _MORE_DECIMALS[form]} if form in _MORE_DECIMALS else {}
-    return formatting.bounds(interval, form, **digits)
-
-
-def _decimals(context: Context) -> int:
-    """Decimals of percentage points that a page is drawn with."""
-    return context.get("decimals", formatting.USUAL)
+def draw(source: Source, panel: str, /, **values: object) -> Markup:
+    """Draw the template of a panel, in ``assets/panels``, from one run; ``words`` are those of its evaluation rows."""
+    kind, words = source.summary.kind, row_words(source.summary)
+    return draw_template(f"panels/{panel}.html", kind, source.decimals, words=words, **values)
 
 
 def _joined(names: Sequence[str], folder: Path) -> str:

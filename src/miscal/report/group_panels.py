@@ -19,18 +19,10 @@ from miscal.findings.ledger.values import EXPLAINED, FEW_ROWS, FINDING, ColumnVa
 from miscal.findings.residuals import EPSILON
 from miscal.findings.verdict import fate_words, together_words
 from miscal.report.brief import alone_line
-from miscal.report.drawing import GLANCE, HIGH, Chart, Mark, Scale, glance, path, reach_of
+from miscal.report.drawing import HIGH, SIDES, Chart, Mark, Scale, glance, path, reach_of
 from miscal.report.formatting import NBSP, bounds, clean, count, first_sentence, listed, points, short
 from miscal.report.frame import Source, View, draw
-from miscal.report.groups import (
-    all_rows,
-    curves_of,
-    first_groups,
-    forest_axis,
-    groups_of,
-    has_curve,
-    off_by_themselves,
-)
+from miscal.report.groups import Group, all_rows, curves_of, first_groups, forest_axis, groups_of, off_by_themselves
 from miscal.report.map_data import examples
 from miscal.report.sheet import Fold, Picture, opening
 
@@ -71,7 +63,7 @@ def first_screen(summary: Summary) -> dict[str, Any]:
     rows = [one for one in (all_rows(summary), *first) if one is not None]
     changed = any(one.corrected is not None and abs(one.corrected - one.predicted) >= CHANGED for one in rows)
     rows = rows if changed else [replace(one, corrected=None) for one in rows]
-    curves = curves_of(summary, groups, (46.0, 352.0), (318.0, 10.0))
+    curves = curves_of(summary, groups)
     return {
         **opening(summary.answer),
         "alone": alone,
@@ -101,7 +93,8 @@ def findings(source: Source) -> Fold | None:
     method = summary.findings_method
     if method is None or method.candidates == 0:
         return None
-    groups, rows = groups_of(summary, SHOWN), _rows(source)
+    groups = groups_of(summary, SHOWN)
+    rows = _rows(source, groups)
     body = draw(
         source, "findings", groups=groups, rows=rows, along=forest_axis(groups), method=method, corrected=CORRECTED,
         left_out=max(0, len(summary.findings) - SHOWN), accounted=len(summary.accounted_for),
@@ -111,7 +104,7 @@ def findings(source: Source) -> Fold | None:
     return Fold("findings", "All groups", "", [body])
 
 
-def _rows(source: Source) -> list[View]:
+def _rows(source: Source, groups: Sequence[Group]) -> list[View]:
     """Return what is shown of each finding once it is opened, its most telling rows among it."""
     summary, terms = source.summary, source.terms
     found = summary.findings[:SHOWN]
@@ -119,9 +112,7 @@ def _rows(source: Source) -> list[View]:
     return [
         View(
             finding=one,
-            curves=curves_of(summary, [replace(group, colour=group.colour or "plain")], (46.0, 352.0), (318.0, 10.0))
-            if has_curve(summary, group.number)
-            else None,
+            curves=curves_of(summary, [replace(group, colour=group.colour or "plain")]) if group.curves else None,
             examples=rows,
             together=together_words(one, found).removeprefix(", "),
             conditional=_compared(one, group.number),
@@ -131,7 +122,7 @@ def _rows(source: Source) -> list[View]:
             odds=odds_in_words(one.odds_ratio, terms),
             fate=fate_words(one.fate, one.units_needed),
         )
-        for group, one, rows in zip(groups_of(summary, SHOWN), found, telling, strict=True)
+        for group, one, rows in zip(groups, found, telling, strict=True)
     ]
 
 
@@ -237,14 +228,14 @@ def columns(source: Source) -> Fold | None:
 
 def _glance(values: Sequence[ColumnValue]) -> Chart | None:
     """Draw what is hidden at every value of the columns, beside zero; findings have the colours of their sign."""
-    known = [(one.hidden.value, one) for one in values if one.hidden.value is not None]
+    known = sorted((one for one in values if one.hidden.value is not None), key=lambda one: -one.n)[:_MOST_DOTS]
     if not known:
         return None
-    shown = sorted(sorted(known, key=lambda one: -one[1].n)[:_MOST_DOTS], key=lambda one: one[1].mark == FINDING)
-    reach = max(_LEAST_REACH, *(abs(size) for size, _ in shown))
-    across = Scale(-reach, reach, *GLANCE)
-    kinds = [("under" if size > 0 else "over") if one.mark == FINDING else "other" for size, one in shown]
-    marks = [Mark(across(size), HIGH / 2, None, "", kind) for kind, (size, _) in zip(kinds, shown, strict=True)]
+    reach = max(_LEAST_REACH, *(abs(one.hidden.value) for one in known))
+    across, marks = Scale(-reach, reach, *SIDES), []
+    for one in sorted(known, key=lambda one: one.mark == FINDING):
+        kind = ("under" if one.hidden.value > 0 else "over") if one.mark == FINDING else "other"
+        marks.append(Mark(across(one.hidden.value), HIGH / 2, None, "", kind))
     return glance([("zero", f"M{across(0)} 3V25")], marks)
 
 
@@ -263,7 +254,11 @@ def _column(name: str, values: Sequence[ColumnValue], most: int, least: float) -
     # the values that findings name, and of the others the largest; in the order of the table
     weights = [(one.finding is None, -one.n) for one in values]
     shown = [values[at] for at in sorted(sorted(range(len(values)), key=weights.__getitem__)[:most])]
-    axis, ordered = _axis(shown, least), not any(one.is_text for one in values)
+    # intervals of a few rows would make all others too short to see
+    tested = [one for one in shown if one.mark != FEW_ROWS] or shown
+    ends = [end for one in tested for size in (one.hidden, one.after) for end in size.interval or ()]
+    reach = max([least, *(abs(end) for end in ends if end is not None)])
+    axis, ordered = Scale(-reach, reach, 4.0, 156.0), not any(one.is_text for one in values)
     rows = [
         View(
             value=one,
@@ -275,7 +270,10 @@ def _column(name: str, values: Sequence[ColumnValue], most: int, least: float) -
         )
         for place, one in enumerate(shown)
     ]
-    return View(name=name, rows=rows, more=len(values) - len(shown), ordered=ordered, about=_counted(values))
+    findings, explained = (sum(one.mark == mark for one in values) for mark in (FINDING, EXPLAINED))
+    about = [counted(len(values), "value"), *([counted(findings, "finding")] if findings else [])]
+    about += [f"{explained} explained by findings"] if explained else []
+    return View(name=name, rows=rows, more=len(values) - len(shown), ordered=ordered, about=", ".join(about))
 
 
 def _bar(one: ColumnValue, axis: Scale) -> Chart:
@@ -284,23 +282,4 @@ def _bar(one: ColumnValue, axis: Scale) -> Chart:
     if ends := axis.whisker(one.hidden.interval):
         lines.append(("whisker", f"M{ends[0]} 8H{ends[1]}"))
     left = [] if one.after.value is None else [Mark(axis.inside(one.after.value), 8, None, "", "sure")]
-    return Chart(160, 16, axis, Scale(0, 1, 16, 0), (), (), left, lines, radius=3)
-
-
-def _axis(values: Sequence[ColumnValue], least: float) -> Scale:
-    # intervals of a few rows would make all others too short to see
-    tested = [one for one in values if one.mark != FEW_ROWS] or values
-    ends = [end for one in tested for size in (one.hidden, one.after) for end in size.interval or ()]
-    reach = max([least, *(abs(end) for end in ends if end is not None)])
-    return Scale(-reach, reach, 4.0, 156.0)
-
-
-def _counted(values: Sequence[ColumnValue]) -> str:
-    """Count the values, and those that findings name."""
-    many = len(values)
-    parts = [f"{many:,} value{'' if many == 1 else 's'}"]
-    if findings := sum(one.mark == FINDING for one in values):
-        parts.append(f"{findings} finding{'' if findings == 1 else 's'}")
-    if explained := sum(one.mark == EXPLAINED for one in values):
-        parts.append(f"{explained} explained by findings")
-    return ", ".join(parts)
+    return Chart(160, 16, marks=left, lines=lines, radius=3)

@@ -14,7 +14,7 @@ from miscal.discovery.summary import Summary
 from miscal.discovery.summary_parts import CurveNumbers, CurvePair
 from miscal.findings.ledger.ledger import Finding
 from miscal.findings.ledger.sizes import NOT_KNOWN, holds_zero
-from miscal.report.drawing import Scale, path, round_ticks
+from miscal.report.drawing import Scale, bins_of, path, round_ticks
 
 STATES = ("raw", "corrected")
 CURVES = 3
@@ -38,6 +38,7 @@ class Group:
     `number` is the finding's, from 1, and 0 of all rows and of single classes; `hidden` is the number by which it was
     found. `colour` is that of its curve, empty where it has none. `equal` is what happened in rows of equal
     probability. `note` stands beside its name. `unsure`: whether it is not known what the correction makes of it.
+    `curves`: its own, where it has enough rows for them.
     """
 
     number: int
@@ -51,6 +52,7 @@ class Group:
     equal: float | None = None
     note: str = ""
     unsure: bool = False
+    curves: CurvePair | None = None
 
     @property
     def ends(self) -> list[float]:
@@ -62,11 +64,13 @@ class Group:
 def groups_of(summary: Summary, most: int | None = None) -> list[Group]:
     """Return the findings of a run in their order, the first with colours of their own."""
     found, first = summary.findings[:most], named_first(summary)
+    # a run of before has none
+    curves = dict(enumerate(pair if pair.raw is not None else None for pair in summary.curves.findings))
     # the group that the three lines name has a curve
     places = sorted(range(len(found)), key=lambda place: found[place] != first)
-    drawn = [place for place in places if has_curve(summary, place + 1)][:CURVES]
+    drawn = [place for place in places if curves.get(place) is not None][:CURVES]
     colours = {place: f"g{rank}" for rank, place in enumerate(drawn, start=1)}
-    return [_group(one, place + 1, group_name(one), colours.get(place, "")) for place, one in enumerate(found)]
+    return [_group(one, at + 1, group_name(one), colours.get(at, ""), curves.get(at)) for at, one in enumerate(found)]
 
 
 def first_groups(summary: Summary) -> list[Group]:
@@ -77,7 +81,7 @@ def first_groups(summary: Summary) -> list[Group]:
     first, found = named_first(summary), groups_of(summary)
     named = [one for one in found if summary.findings[one.number - 1] == first]
     if first is not None and not named:
-        named = [_group(first, 0, group_name(first), "")]
+        named = [_group(first, 0, group_name(first))]
     others = sorted((one for one in found if one not in named), key=lambda one: -abs(one.hidden.value or 0.0))
     return [*named, *others, *class_groups(summary)]
 
@@ -91,10 +95,10 @@ def off_by_themselves(groups: Sequence[Group]) -> list[Group]:
 def class_groups(summary: Summary) -> list[Group]:
     """Return the findings of single classes, the strongest first; none where there are no classes."""
     named = [] if summary.classes is None else sorted(summary.classes.findings, key=lambda one: one[1].p_adjusted)
-    return [_group(one, 0, f"class {name}: {group_name(one)}", "") for name, one in named]
+    return [_group(one, 0, f"class {name}: {group_name(one)}") for name, one in named]
 
 
-def _group(one: Finding, number: int, name: str, colour: str) -> Group:
+def _group(one: Finding, number: int, name: str, colour: str = "", curves: CurvePair | None = None) -> Group:
     return Group(
         number=number,
         name=name,
@@ -107,13 +111,8 @@ def _group(one: Finding, number: int, name: str, colour: str) -> Group:
         equal=one.expected,
         note="worse when corrected" if harmed(one) else "",
         unsure=one.fate == NOT_KNOWN,
+        curves=curves,
     )
-
-
-def has_curve(summary: Summary, number: int) -> bool:
-    """Whether a finding has a curve of its own: it is of few rows else, or of a run of before."""
-    pairs = summary.curves.findings[number - 1 : number]
-    return any(pair.raw is not None for pair in pairs)
 
 
 def all_rows(summary: Summary) -> Group | None:
@@ -173,11 +172,14 @@ class Curves:
 
 
 def curves_of(
-    summary: Summary, groups: Sequence[Group], x: tuple[float, float], y: tuple[float, float]
+    summary: Summary,
+    groups: Sequence[Group],
+    x: tuple[float, float] = (46.0, 352.0),
+    y: tuple[float, float] = (318.0, 10.0),
 ) -> Curves | None:
     """Draw reliability curves before and after the correction; None where there is none of all rows."""
-    named: list[tuple[str, str, CurvePair]] = [("all", "all rows", summary.curves.all)]
-    named += [(one.colour, one.name, summary.curves.findings[one.number - 1]) for one in groups if one.colour]
+    named = [("all", "all rows", summary.curves.all)]
+    named += [(one.colour, one.name, one.curves) for one in groups if one.colour and one.curves is not None]
     if summary.curves.all.raw is None:
         return None
     return drawn_curves([(colour, name, dict(pair)) for colour, name, pair in named], x, y)
@@ -205,8 +207,7 @@ def drawn_curves(
 
 
 def _curve(colour: str, name: str, curve: CurveNumbers, x: Scale, y: Scale) -> Curve:
-    numbers = zip(curve.confidence, curve.accuracy, curve.low, curve.high, curve.n, strict=True)
-    every = [one for one in numbers if one[-1]]
+    every = bins_of(curve)
     # a value that few rows have would be drawn as a spike
     bins = known if len(known := [one for one in every if one[-1] >= FEW]) > 1 else every
     # one value alone is a short stroke: a path of one place shows nothing

@@ -13,13 +13,12 @@ from pathlib import Path
 from markupsafe import Markup
 
 from miscal.base.files import replace_file
-from miscal.base.vocabulary import vocabulary
 from miscal.discovery.summary import Summary
 from miscal.report.brief import WIDER
 from miscal.report.decision_panels import alone, classes, decisions, judge
 from miscal.report.field_panels import corrections, histogram, over_time, regimes, reliability
 from miscal.report.formatting import count, decimals_for, finite
-from miscal.report.frame import ASSETS, Source, environment, read_source, render_page, shared
+from miscal.report.frame import ASSETS, Source, draw_template, page_words, read_source, render_page, row_words
 from miscal.report.group_panels import answer, columns, findings, first_screen
 from miscal.report.legend import COLOURS
 from miscal.report.map_data import atlas
@@ -33,15 +32,8 @@ PANELS: tuple[Callable[[Source], Fold | None], ...] = (
 
 
 STYLES = (
-    "base.css",
-    "answer.css",
-    "tables.css",
-    "figures.css",
-    "values.css",
-    "alone.css",
-    "cards.css",
-    "atlas.css",
-    "print.css",
+    *("base.css", "answer.css", "tables.css", "figures.css", "values.css"),
+    *("alone.css", "cards.css", "atlas.css", "print.css"),
 )
 DOORS = ("findings", "columns", "alone", "atlas", "corrections", "making")
 """Sections that the first screen leads to."""
@@ -94,7 +86,8 @@ def build(source: Source) -> str:
         doors=DOORS,
         aside=counted,
         version=source.summary.versions.get("miscal"),
-        **shared(source),
+        words=row_words(source.summary),
+        **page_words(source.summary.kind, source.decimals),
     )
 
 
@@ -109,24 +102,16 @@ THEMES = {
 
 def notebook(summary: Summary) -> str:
     """Return the first screen of a run's page for a notebook: no program, nothing from a network."""
-    style = (ASSETS / "answer.css").read_text(encoding="utf-8")
-    return (
-        environment()
-        .get_template("notebook.html")
-        .render(
-            terms=vocabulary(summary.kind),
-            decimals=decimals_for(finite(summary.settings.get("epsilon"))),
-            style=Markup(style),  # noqa: S704 - our own file
-            colours=Markup(_colours()),  # noqa: S704
-            **first_screen(summary),
-        )
-    )
-
-
-def _colours() -> str:
-    """Return the colours as style rules: by the theme of the notebook, else by that of the screen."""
     light, dark = (" ".join(f"--{name}: {COLOURS[name][place]};" for name in USED) for place in range(2))
+    # by the theme of the notebook, else by that of the screen
     rules = [f".miscal-run {{ {light} }}", f"@media (prefers-color-scheme: dark) {{ .miscal-run {{ {dark} }} }}"]
     for theme, shades in zip(THEMES.values(), (light, dark), strict=True):
         rules.append(f"{', '.join(f'{one} .miscal-run' for one in theme)} {{ {shades} }}")
-    return "\n".join(rules) + "\n"
+    return draw_template(
+        "notebook.html",
+        summary.kind,
+        decimals_for(finite(summary.settings.get("epsilon"))),
+        style=Markup((ASSETS / "answer.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
+        colours=Markup("\n".join(rules) + "\n"),  # noqa: S704
+        **first_screen(summary),
+    )

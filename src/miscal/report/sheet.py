@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import Any
 
 from miscal.base.shown import WIDTH, Shown, SignedBar, brief_names, escaped, markdown_table
-from miscal.base.vocabulary import ANSWER, Kind, vocabulary
+from miscal.base.vocabulary import ANSWER, Kind
 from miscal.discovery.summary_parts import Answer
 from miscal.report.drawing import Chart, Scale
 from miscal.report.formatting import MINUS, NBSP, THIN, clean
@@ -383,9 +383,9 @@ class Sheet:
     def page(self) -> str:
         """Return its page: one HTML file without outside resource, always the same text."""
         # a terminal needs no templates
-        from miscal.report.frame import render_page
+        from miscal.report.frame import page_words, render_page
 
-        folds, terms = [*self.folds], vocabulary(self.kind)
+        folds = [*self.folds]
         if self.notes:
             folds.append(Fold("notes", "Before you trust this", self.notes[0], [list(self.notes)]))
         if self.glossary:
@@ -399,10 +399,8 @@ class Sheet:
             pictures=self.pictures,
             folds=folds,
             doors=[one.name for one in folds],
-            terms=terms,
-            decimals=self.decimals,
-            digits=self.decimals if terms.digits else 0,
             version=self.version,
+            **page_words(self.kind, self.decimals),
             **opening(self.answer),
         )
 

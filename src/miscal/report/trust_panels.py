@@ -11,18 +11,8 @@ from miscal.base.vocabulary import Vocabulary
 from miscal.data.readers.column_readings import COORDINATE, ColumnReading
 from miscal.discovery.summary import Columns, Selection, Summary
 from miscal.evidence.settings import SIGNIFICANCE
-from miscal.report.formatting import (
-    DASH,
-    brief_points,
-    change,
-    count,
-    finite,
-    first_sentence,
-    p_value,
-    seconds,
-    setting,
-    short,
-)
+from miscal.report import formatting
+from miscal.report.formatting import DASH, brief_points, change, count, first_sentence, metric, p_value, setting, short
 from miscal.report.frame import Source, View, draw, later_rows, row_words
 from miscal.report.legend import STAGES, key_label
 from miscal.report.map_data import projection
@@ -48,32 +38,21 @@ def verdict(source: Source) -> Fold:
     total = lower_end(proof.lower_bound_total)
     # the field may have nothing to say of an error that smECE shows: one question has one answer
     by_smece = total == 0 and smece.p_value is not None and smece.p_value < SIGNIFICANCE
-    limits = (
-        _limit(
-            label="Miscalibration",
-            quantity=f"mean absolute difference between the {terms.probability} and the {terms.chance}",
-            low=total,
-            p_value=smece.p_value if by_smece else proof.p_value_total,
-            proven=by_smece or bool(total),
-        ),
-        _limit(
-            label="Hidden miscalibration",
-            quantity=f"mean absolute miscalibration that the {terms.probability} alone does not explain",
-            low=lower_end(proof.lower_bound_hidden),
-            p_value=proof.p_value,
-            proven=proof.claims_hidden,
-        ),
-    )
+    limits = [
+        # the size is in points where it is above zero and what it limits is proven
+        View(label=label, quantity=f"mean absolute {what}", low=low, p_value=p, proven=proven,
+             size=lower_limit(low) if proven and low else "")
+        for label, what, low, p, proven in (
+            ("Miscalibration", f"difference between the {terms.probability} and the {terms.chance}", total,
+             smece.p_value if by_smece else proof.p_value_total, by_smece or bool(total)),
+            ("Hidden miscalibration", f"miscalibration that the {terms.probability} alone does not explain",
+             lower_end(proof.lower_bound_hidden), proof.p_value, proof.claims_hidden),
+        )
+    ]  # fmt: skip
     before, after = (summary.correction[name].all if name in summary.correction else None for name in ("raw", "miscal"))
     body = draw(source, "verdict", summary=summary, limits=limits, before=before, after=after)
     line = f"Hidden error: {p_value(proof.p_value)} on {count(proof.n or words.n)} {words.rows}"
     return Fold("verdict", "How certain this is", line, [body])
-
-
-def _limit(label: str, quantity: str, low: float | None, p_value: float | None, proven: bool) -> View:
-    """Return a certificate as shown; its size is in points where it is above zero and what it limits is proven."""
-    size = lower_limit(low) if proven and low else ""
-    return View(label=label, quantity=quantity, low=low, p_value=p_value, proven=proven, size=size)
 
 
 def lower_end(bound: Measure) -> float | None:
@@ -108,9 +87,11 @@ def making(source: Source) -> Fold:
         "What was chosen": _facts(selection.chosen, terms),
         "Map": [_fact("Laid out by", projection(summary.map.method))] if summary.map else [],
         "Software versions": [_fact(name, version) for name, version in summary.versions.items()],
-        "Time taken": [(STAGES.get(key) or key_label(key, terms), seconds(t)) for key, t in summary.timing.items()],
+        "Time taken": [
+            (STAGES.get(key) or key_label(key, terms), formatting.seconds(t)) for key, t in summary.timing.items()
+        ],
         "All other settings": _leaves(nested, terms),
-    }
+    }  # fmt: skip
     needed = needed_of_new_rows(summary.data.columns)
     readings = [one for one in summary.columns if one.read_as != COORDINATE]
     tested = 0 if summary.findings_method is None else summary.findings_method.candidates
@@ -203,7 +184,7 @@ def _leaves(values: Mapping[str, Any], terms: Vocabulary, above: str = "") -> li
 def _cell(key: str, terms: Vocabulary, candidate: Mapping[str, Any]) -> str:
     value = candidate.get(key)
     if key in SCORES:
-        return DASH if finite(value) is None else f"{value:.5f}"
+        return metric(value, 5)
     if key == "name" and isinstance(value, str):
         # estimators call their candidates by what they see of a row, whatever it is the probability of
         return short(value.replace("confidence", terms.probability), 60)

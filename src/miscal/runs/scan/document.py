@@ -396,10 +396,8 @@ def _sized(measure: Measure) -> Cell:
 def _values(found: ScanSummary, tables: dict[str, list[ColumnValue]]) -> Markup:
     """Draw the values of the columns, as the page of a run has them."""
     # a terminal needs no templates
-    from miscal.report.frame import environment
+    from miscal.report.frame import draw_template
 
-    terms, views = vocabulary(found.kind), column_views(tables)
-    words = {"terms": terms, "decimals": 1, "digits": 1 if terms.digits else 0}
-    panel = environment().get_template("panels/columns.html")
-    drawn = panel.render(columns=views, more=len(tables) - len(views), n=found.n, kind="rows", listed=99, **words)
-    return Markup(drawn)  # noqa: S704 - its template escapes what it prints
+    views = column_views(tables)
+    values = {"columns": views, "more": len(tables) - len(views), "n": found.n, "kind": "rows", "listed": 99}
+    return draw_template("panels/columns.html", found.kind, 1, **values)
