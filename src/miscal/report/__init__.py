@@ -14,9 +14,8 @@ from miscal.discovery.run_folder import MONITOR, run_folder
 
 if TYPE_CHECKING:
     from miscal.discovery.run import RunContent
-    from miscal.report.page import render
 
-__all__ = ["render", "write_run"]
+__all__ = ["write_run"]
 
 
 def write_run(
@@ -48,11 +47,3 @@ def write_run(
         if report:
             write_page(source_of(discovery, resolve(out).name), folder)
     return discovery
-
-
-def __getattr__(name: str) -> Any:
-    if name == "render":
-        from miscal.report.page import render
-
-        return render
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,7 +11,6 @@ from miscal.base.document import Measure
 from miscal.base.number_wording import rate, round_up, spoken, threshold_text
 from miscal.base.shown import brief_names, fact_lines
 from miscal.base.vocabulary import Vocabulary, vocabulary
-from miscal.data.readers.column_readings import ColumnReading
 from miscal.discovery.answer import helps, rate_sentence
 from miscal.discovery.summary import Summary, Units
 from miscal.findings.alone import ANSWERED, BELOW, Alone
@@ -247,17 +246,12 @@ def _more_often(difference: Measure, words: Vocabulary) -> str:
 
 def column_lines(summary: Summary) -> list[str]:
     """Write what every column was read as, or why it was left out."""
-    wide = max((len(one.name) for one in summary.columns), default=0) + 2
-    said = [
-        (one.name, _read_as(one) if one.left_out is None else f"left out: {one.left_out}") for one in summary.columns
-    ]
+    wide, said = max((len(one.name) for one in summary.columns), default=0) + 2, []
+    for one in summary.columns:
+        blanks = f", {one.missing:,} blank" if one.missing else ""
+        read_as = f"{one.read_as} of {one.levels:,} values{blanks}{f', {one.role}' if one.role else ''}"
+        said.append((one.name, read_as if one.left_out is None else f"left out: {one.left_out}"))
     return fact_lines(said, min(wide, 40)) or ["the inputs have no columns with names"]
-
-
-def _read_as(column: ColumnReading) -> str:
-    """Say what a column was read as, and its role."""
-    blanks = f", {column.missing:,} blank" if column.missing else ""
-    return f"{column.read_as} of {column.levels:,} values{blanks}{f', {column.role}' if column.role else ''}"
 
 
 def would_widen(units: Units, most: int = 2) -> str:

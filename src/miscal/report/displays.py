@@ -224,8 +224,9 @@ class OverviewDisplay:
         for one in shown:
             # names stand where the page has them
             ax.text(
-                *(round(one.x / _SIDE, 2), round((_SIDE - one.y) / _SIDE, 2), literal(one.name)), transform=ax.transAxes,
-                color=colour[one.colour], ha="center", va="baseline", fontsize="small", fontweight="bold",
+                *(round(one.x / _SIDE, 2), round((_SIDE - one.y) / _SIDE, 2), literal(one.name)),
+                transform=ax.transAxes, color=colour[one.colour],
+                ha="center", va="baseline", fontsize="small", fontweight="bold",
                 path_effects=[withStroke(linewidth=3, foreground=ax.get_facecolor())],
             )  # fmt: skip
         ax.plot(ends, ends, ls=":", lw=1, color=colour["muted"])

@@ -17,7 +17,6 @@ from miscal.base.vocabulary import Vocabulary
 from miscal.discovery.summary import Summary
 from miscal.discovery.summary_parts import CurveNumbers
 from miscal.report.formatting import bounds, points
-from miscal.report.legend import FIELD
 
 LINEAR, LOG_ODDS = "linear", "log-odds"
 MOST_EXTREME = 0.5
@@ -244,18 +243,6 @@ def histograms(
     for kind, left, top, wide, high in stacked_bars(edges, counts, ("over", "good", "under"), across, up):
         strokes[f"bin {kind}"] += f"M{round(left + wide / 2, 2)} {round(top + high, 2)}V{top}"
     return plots, glance(list(strokes.items()))
-
-
-def shade(value: float, limit: float, steps: int = len(FIELD)) -> int:
-    """Which of the `steps` shades of the diverging scale a value of the field takes; 0 is the most over-confident.
-
-    Examples
-    --------
-    >>> shade(-0.5, 0.3), shade(0.0, 0.3), shade(0.3, 0.3)
-    (0, 4, 8)
-    """
-    share = (min(max(value / limit, -1.0), 1.0) + 1) / 2 if limit else 0.5
-    return min(int(share * steps), steps - 1)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from miscal.report.drawing import SIDES, Chart, Mark, Scale, axes_of, glance, hi
 from miscal.report.formatting import bounds, brief_points, change, count, listed, metric, points, signed, size
 from miscal.report.frame import Source, View, draw, row_words
 from miscal.report.group_panels import SHOWN
-from miscal.report.legend import ALL_ROWS, CORRECTIONS, REGIMES, regime_labels, regime_names, slice_labels
+from miscal.report.legend import REGIMES, regime_labels, regime_names
 from miscal.report.map_data import examples
 from miscal.report.sheet import Cell, Column, Fold, Part, Table
 
@@ -32,6 +32,19 @@ def histogram(source: Source) -> Fold:
         whole, hidden = (size(one, source.decimals) for one in (field.std, field.std_hidden))
         line = f"They vary by {whole} points, the hidden part by {hidden}"
     return Fold("histogram", "Size of the errors", line, [body], picture)
+
+
+ALL_ROWS = "All rows"
+
+
+#: Corrections by their name in the summary, in the order of the page.
+CORRECTIONS = {
+    "raw": "Uncorrected",
+    "miscal": "miscal (local)",
+    "isotonic": "Isotonic regression",
+    "temperature": "Temperature scaling",
+    "platt": "Platt scaling",
+}
 
 
 def regimes(source: Source) -> Fold:
@@ -158,7 +171,7 @@ def reliability(source: Source) -> Fold:
 
     A row of diagrams has a heading, which is empty where there is one row.
     """
-    summary, names = source.summary, slice_labels(source.terms)
+    summary, names = source.summary, {"all": ALL_ROWS, **regime_labels(source.terms)}
     shown, without = own_panels(summary, names, "diagram", CURVES)
     rows = [
         (f"{when.capitalize()} correction", [_diagram(source, name, names[name], state) for name in CURVES
@@ -202,7 +215,7 @@ def _diagram(source: Source, name: str, label: str, state: str) -> View:
 def corrections(source: Source) -> Fold:
     """Show one table per slice: a line per correction, a column per score."""
     summary, terms, decimals = source.summary, source.terms, source.decimals
-    names, rows = {**slice_labels(terms), **source.regime_names}, row_words(summary).rows
+    names, rows = {"all": ALL_ROWS, **source.regime_names}, row_words(summary).rows
     shown, without = own_panels(summary, names, "table")
     found, gains = (sorted(of, key=[*CORRECTIONS, *of].index) for of in (summary.correction, summary.gains))
     name = Column("correction", lambda method: CORRECTIONS.get(method, method))

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from miscal.base import number_wording
+from miscal.base.document import Measure
 
 DASH = "\u2013"
 MINUS = "\u2212"
@@ -35,12 +36,15 @@ def finite(value: Any) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def signed(value: float, digits: int) -> str:
-    """Write a number with its sign, a true minus, and no sign on what rounds to zero."""
-    text = f"{abs(value):,.{digits}f}"
+def signed(value: Any, digits: int, times: int = 1) -> str:
+    """Write a number with its sign, a true minus, and no sign on what rounds to zero; a dash where it is undefined."""
+    number = finite(value)
+    if number is None:
+        return DASH
+    text = f"{abs(times * number):,.{digits}f}"
     if not text.strip("0.,"):
         return text
-    return ("+" if value > 0 else MINUS) + text
+    return ("+" if number > 0 else MINUS) + text
 
 
 def points(value: Any, digits: int = 1) -> str:
@@ -51,8 +55,7 @@ def points(value: Any, digits: int = 1) -> str:
     >>> points(0.0321), points(-0.2), points(0.0001), points(None)
     ('+3.2', '−20.0', '0.0', '–')
     """
-    number = finite(value)
-    return DASH if number is None else signed(100 * number, digits)
+    return signed(value, digits, 100)
 
 
 def size(value: Any, digits: int = 1) -> str:
@@ -97,11 +100,8 @@ def percent(value: Any, digits: int = 1) -> str:
     if number is None:
         return DASH
     # what is not nothing is never called 0 %
-    written = (
-        number_wording.significant(100 * number)
-        if 0 < number < 0.5 * 10.0 ** -(digits + 2)
-        else f"{100 * number:.{digits}f}"
-    )
+    small = 0 < number < 0.5 * 10.0 ** -(digits + 2)
+    written = number_wording.significant(100 * number) if small else f"{100 * number:.{digits}f}"
     return f"{written}{THIN}%"
 
 
@@ -125,8 +125,7 @@ def metric(value: Any, digits: int = 3) -> str:
     >>> metric(0.0321), metric(-0.0001)
     ('0.032', '0.000')
     """
-    number = finite(value)
-    return DASH if number is None else signed(number, digits).removeprefix("+")
+    return signed(value, digits).removeprefix("+")
 
 
 def change(value: Any, digits: int = 4) -> str:
@@ -137,8 +136,7 @@ def change(value: Any, digits: int = 4) -> str:
     >>> change(0.01234), change(-0.5), change(None)
     ('+0.0123', '−0.5000', '–')
     """
-    number = finite(value)
-    return DASH if number is None else signed(number, digits)
+    return signed(value, digits)
 
 
 def ratio(value: Any, digits: int = 2) -> str:
@@ -192,6 +190,17 @@ def bounds(interval: Any, form: str = "points", digits: int | None = None) -> st
 
 FORMS = {"points": points, "percent": percent, "rate": rate, "metric": metric, "change": change, "ratio": ratio}
 """Ways to write the ends of an interval."""
+
+
+def lower_end(bound: Measure) -> float | None:
+    """Return a lower limit; None where there is none.
+
+    Examples
+    --------
+    >>> lower_end(Measure(value=0.12, interval=(0.0949, 1.0)))
+    0.0949
+    """
+    return bound.interval[0] if bound.interval else None
 
 
 def is_opposite(number: Any, side: int) -> bool:
@@ -341,11 +350,7 @@ def setting(value: Any) -> str:
     if isinstance(value, Mapping):
         return "; ".join(f"{key}: {setting(inner)}" for key, inner in value.items()) or "none"
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return _list(value)
+        shown = value if len(value) <= MAX_LISTED else value[:FIRST_LISTED]
+        rest = [] if len(shown) == len(value) else [f"… ({count(len(value))} in all)"]
+        return ", ".join([*map(setting, shown), *rest]) or "none"
     return short(value, 300)
-
-
-def _list(values: Sequence[Any]) -> str:
-    shown = values if len(values) <= MAX_LISTED else values[:FIRST_LISTED]
-    rest = [] if len(shown) == len(values) else [f"… ({count(len(values))} in all)"]
-    return ", ".join([*(setting(value) for value in shown), *rest]) or "none"

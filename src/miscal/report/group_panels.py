@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from markupsafe import Markup
+
 from miscal.base.arrays import counted
 from miscal.base.shown import brief_names
 from miscal.base.vocabulary import Vocabulary
@@ -18,11 +20,13 @@ from miscal.findings.ledger.sizes import CORRECTED
 from miscal.findings.ledger.values import EXPLAINED, FEW_ROWS, FINDING, ColumnValue
 from miscal.findings.residuals import EPSILON
 from miscal.findings.verdict import fate_words, together_words
+from miscal.report import formatting
 from miscal.report.brief import alone_line
 from miscal.report.drawing import HIGH, SIDES, Chart, Mark, Scale, glance, path, reach_of
 from miscal.report.formatting import NBSP, bounds, clean, count, first_sentence, listed, points, short
-from miscal.report.frame import Source, View, draw
+from miscal.report.frame import ASSETS, Source, View, draw, draw_template
 from miscal.report.groups import Group, all_rows, curves_of, first_groups, forest_axis, groups_of, off_by_themselves
+from miscal.report.legend import COLOURS
 from miscal.report.map_data import examples
 from miscal.report.sheet import Fold, Picture, opening
 
@@ -80,6 +84,34 @@ def first_screen(summary: Summary) -> dict[str, Any]:
     }
 
 
+USED = ("paper", "ink", "muted", "rule", "link", "use", "good", "g1", "g2", "g3")
+"""Colours of the first screen."""
+
+
+THEMES = {
+    "light": ('[data-jp-theme-light="true"]', ".vscode-light", 'html[theme="light"]'),
+    "dark": ('[data-jp-theme-light="false"]', ".vscode-dark", 'html[theme="dark"]'),
+}
+"""How Jupyter, VS Code and Colab say that they are light or dark, whatever the screen is."""
+
+
+def notebook(summary: Summary) -> str:
+    """Return the first screen of a run's page for a notebook: no program, nothing from a network."""
+    light, dark = (" ".join(f"--{name}: {COLOURS[name][place]};" for name in USED) for place in range(2))
+    # by the theme of the notebook, else by that of the screen
+    rules = [f".miscal-run {{ {light} }}", f"@media (prefers-color-scheme: dark) {{ .miscal-run {{ {dark} }} }}"]
+    for theme, shades in zip(THEMES.values(), (light, dark), strict=True):
+        rules.append(f"{', '.join(f'{one} .miscal-run' for one in theme)} {{ {shades} }}")
+    return draw_template(
+        "notebook.html",
+        summary.kind,
+        formatting.decimals_for(formatting.finite(summary.settings.get("epsilon"))),
+        style=Markup((ASSETS / "answer.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
+        colours=Markup("\n".join(rules) + "\n"),  # noqa: S704
+        **first_screen(summary),
+    )
+
+
 SHOWN = 20
 MAX_EXAMPLES = 3
 _LINE = 120
@@ -106,33 +138,27 @@ def findings(source: Source) -> Fold | None:
 
 def _rows(source: Source, groups: Sequence[Group]) -> list[View]:
     """Return what is shown of each finding once it is opened, its most telling rows among it."""
-    summary, terms = source.summary, source.terms
-    found = summary.findings[:SHOWN]
+    summary, found = source.summary, source.summary.findings[:SHOWN]
     telling = examples(source, [one.rows[:MAX_EXAMPLES] for one in found])
-    return [
-        View(
+    shown = []
+    for group, one, rows in zip(groups, found, telling, strict=True):
+        trend = one.condition if isinstance(one.condition, Trend) else None
+        compared = "Beside rows in the same groups above" if group.number > 1 else ""
+        compared = "Its upper third against its lower third" if trend else compared
+        view = View(
             finding=one,
             curves=curves_of(summary, [replace(group, colour=group.colour or "plain")]) if group.curves else None,
             examples=rows,
             together=together_words(one, found).removeprefix(", "),
-            conditional=_compared(one, group.number),
-            trend=_trend(one, one.condition, source, terms) if isinstance(one.condition, Trend) else None,
+            conditional=compared if one.conditional.value is not None else "",
+            trend=_trend(one, trend, source) if trend else None,
             also=_also(one),
             origin=_origin(one),
-            odds=odds_in_words(one.odds_ratio, terms),
+            odds=odds_in_words(one.odds_ratio, source.terms),
             fate=fate_words(one.fate, one.units_needed),
         )
-        for group, one, rows in zip(groups, found, telling, strict=True)
-    ]
-
-
-def _compared(finding: Finding, number: int) -> str:
-    """Say what its conditional size compares; empty where that says no more than the size itself."""
-    if finding.conditional.value is None:
-        return ""
-    if isinstance(finding.condition, Trend):
-        return "Its upper third against its lower third"
-    return "Beside rows in the same groups above" if number > 1 else ""
+        shown.append(view)
+    return shown
 
 
 def _also(finding: Finding) -> str:
@@ -166,25 +192,20 @@ def odds_in_words(ratio: float | None, terms: Vocabulary) -> str:
     return f"{'over 100' if ratio > 100 else f'{ratio:.2g}'} times"
 
 
-def _trend(finding: Finding, condition: Trend, source: Source, terms: Vocabulary) -> Picture | None:
+def _trend(finding: Finding, condition: Trend, source: Source) -> Picture | None:
     """Draw how much more often rows are right than rows of equal confidence, along a column; None without its table."""
-    column = clean(condition.column)
-    bins = [one for one in source.columns.get(column, ()) if not isinstance(one.condition, Missing)]
-    bins = [one for one in bins if one.hidden.value is not None]
+    column, terms = clean(condition.column), source.terms
+    bins = [one for one in source.columns.get(column, ()) if one.hidden.value is not None]
+    bins = [one for one in bins if not isinstance(one.condition, Missing)]
     if len(bins) < 2:
         return None
     reach, last = reach_of((one.hidden for one in bins), _LEAST_REACH), len(bins) - 1
     x, y = Scale(0, last, 40.0, 208.0), Scale(-reach, reach, 104.0, 8.0)
-    marks = [
-        Mark(
-            x(place),
-            y(one.hidden.value or 0.0),
-            y.whisker(one.hidden.interval),
-            f"{one.value}: {count(one.n)} rows, {points(one.hidden.value, source.decimals)} points "
-            f"({bounds(one.hidden.interval, digits=source.decimals)})",
-        )
-        for place, one in enumerate(bins)
-    ]
+    marks = []
+    for place, one in enumerate(bins):
+        size, ends = points(one.hidden.value, source.decimals), bounds(one.hidden.interval, digits=source.decimals)
+        said = f"{one.value}: {count(one.n)} rows, {size} points ({ends})"
+        marks.append(Mark(x(place), y(one.hidden.value or 0.0), y.whisker(one.hidden.interval), said))
     chart = Chart(
         *(222, 134, x, y),
         x_ticks=[(x.start - 6, bins[0].value, "start"), (x.stop + 6, bins[-1].value, "end")],
@@ -196,9 +217,8 @@ def _trend(finding: Finding, condition: Trend, source: Source, terms: Vocabulary
         signed=True,
     )
     often = "less" if finding.sign == "over" else "more"
-    drawn = (
-        f"Points above and below rows of equal {terms.probability}, by tenths of the rows, with 95{NBSP}% intervals."
-    )
+    equal = f"rows of equal {terms.probability}"
+    drawn = f"Points above and below {equal}, by tenths of the rows, with 95{NBSP}% intervals."
     return Picture(f"The {condition.higher} is, the {often} often {terms.comes_true()}", chart, drawn)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -83,19 +83,14 @@ def first_groups(summary: Summary) -> list[Group]:
     if first is not None and not named:
         named = [_group(first, 0, group_name(first))]
     others = sorted((one for one in found if one not in named), key=lambda one: -abs(one.hidden.value or 0.0))
-    return [*named, *others, *class_groups(summary)]
+    of_classes = [] if summary.classes is None else sorted(summary.classes.findings, key=lambda one: one[1].p_adjusted)
+    return [*named, *others, *(_group(one, 0, f"class {name}: {group_name(one)}") for name, one in of_classes)]
 
 
 def off_by_themselves(groups: Sequence[Group]) -> list[Group]:
     """Leave out what may not be off by itself, and shows beside others alone; the first group stays."""
     off = [one.hidden.interval is None or not holds_zero(one.hidden) for one in groups]
     return [one for at, one in enumerate(groups) if at == 0 or off[at]]
-
-
-def class_groups(summary: Summary) -> list[Group]:
-    """Return the findings of single classes, the strongest first; none where there are no classes."""
-    named = [] if summary.classes is None else sorted(summary.classes.findings, key=lambda one: one[1].p_adjusted)
-    return [_group(one, 0, f"class {name}: {group_name(one)}") for name, one in named]
 
 
 def _group(one: Finding, number: int, name: str, colour: str = "", curves: CurvePair | None = None) -> Group:
@@ -127,15 +122,15 @@ def all_rows(summary: Summary) -> Group | None:
     return Group(number=0, name="all rows", n=rows or summary.n, colour="all", **measures, **said)
 
 
-def fitted_range(values: Sequence[float], least: float = 0.02) -> tuple[float, float]:
-    """Return a range within [0, 1] with round ends that holds the values, at least `least` wide.
+def fitted_range(values: Sequence[float]) -> tuple[float, float]:
+    """Return a range within [0, 1] with round ends that holds the values, at least two points wide.
 
     Examples
     --------
     >>> fitted_range([0.012, 0.051]), fitted_range([0.31, 0.84]), fitted_range([0.97, 0.999])
     ((0.01, 0.06), (0.3, 0.9), (0.97, 1.0))
     """
-    low, high = max(0.0, min(values)), min(1.0, max(values))
+    low, high, least = max(0.0, min(values)), min(1.0, max(values)), 0.02
     if high - low < least:
         low, high = max(0.0, (low + high - least) / 2), min(1.0, (low + high + least) / 2)
     ticks = round_ticks(low, high)
@@ -153,10 +148,8 @@ class Curve:
     name: str
     line: str
     band: str
-    points: Sequence[tuple[float, float]]
-    x: float = 0.0
-    y: float = 0.0
-    wide: float = 0.0
+    x: float
+    y: float
 
 
 @dataclass(frozen=True)
@@ -201,12 +194,13 @@ def drawn_curves(
     states = {}
     for state in STATES:
         known = [(colour, name, curve) for colour, name, pair in named if (curve := pair.get(state)) is not None]
-        states[state] = _placed([_curve(*one, across, up) for one in known], across, up)
+        states[state] = _placed(known, across, up)
     ends = max(says[0], comes[0]), min(says[1], comes[1])
     return Curves(across, up, tuple(round_ticks(*says, 4)), tuple(round_ticks(*comes, 4)), ends, states)
 
 
-def _curve(colour: str, name: str, curve: CurveNumbers, x: Scale, y: Scale) -> Curve:
+def _line(curve: CurveNumbers, x: Scale, y: Scale) -> tuple[list[tuple[float, float]], str]:
+    """Return the places of a curve, and its band."""
     every = bins_of(curve)
     # a value that few rows have would be drawn as a spike
     bins = known if len(known := [one for one in every if one[-1] >= FEW]) > 1 else every
@@ -215,26 +209,26 @@ def _curve(colour: str, name: str, curve: CurveNumbers, x: Scale, y: Scale) -> C
     points, low, high = (
         [(round(x.inside(one[0]) + by, 2), y.inside(one[side])) for one in bins for by in apart] for side in (1, 2, 3)
     )
-    return Curve(colour, name, path(points), f"{path([*low, *reversed(high)])}Z", points)
+    return points, f"{path([*low, *reversed(high)])}Z"
 
 
-def _placed(curves: list[Curve], x: Scale, y: Scale) -> tuple[Curve, ...]:
-    """Put each name at the point of its curve where it is clear of all curves and of the names before it."""
+def _placed(known: Sequence[tuple[str, str, CurveNumbers]], x: Scale, y: Scale) -> tuple[Curve, ...]:
+    """Draw curves, each with its name where it is clear of all curves and of the names before it."""
+    lines = [_line(curve, x, y) for _, _, curve in known]
     placed: list[Curve] = []
-    for one in curves:
-        wide = LETTER * len(one.name) / 2
-        free = []
+    for (colour, name, _), (points, band) in zip(known, lines, strict=True):
+        wide, free = LETTER * len(name) / 2, []
         # from the right, where a reader looks for a name
-        for at, (across, up) in enumerate(reversed(one.points)):
+        for at, (across, up) in enumerate(reversed(points)):
             beside = wide + 7
             for right, below in ((0, -8), (0, 15), (beside, 4), (-beside, 4)):
                 middle = min(max(across + right, x.start + wide), x.stop - wide)
                 height = min(max(up + below, y.stop + 4), y.start - 3)
-                lines = (_clear(other.points, middle, height - 4, wide) for other in curves)
-                names = (abs(other.y - height) for other in placed if abs(other.x - middle) < wide + other.wide)
-                free.append((min(*lines, *names, CLEAR), -at, middle, height))
+                near = (one for one in placed if abs(one.x - middle) < wide + LETTER * len(one.name) / 2)
+                clear = (_clear(other, middle, height - 4, wide) for other, _ in lines)
+                free.append((min(*clear, *(abs(one.y - height) for one in near), CLEAR), -at, middle, height))
         _, _, across, up = max(free)
-        placed.append(replace(one, x=round(across, 1), y=round(up, 1), wide=wide))
+        placed.append(Curve(colour, name, path(points), band, round(across, 1), round(up, 1)))
     return tuple(placed)
 
 

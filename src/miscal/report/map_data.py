@@ -10,12 +10,12 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from miscal.base.vocabulary import Vocabulary
 from miscal.discovery.layout import BACK, GAP, shared_beginnings
 from miscal.findings.residuals import EPSILON
-from miscal.report import legend
-from miscal.report.drawing import shade
 from miscal.report.formatting import clean, count, finite, short
 from miscal.report.frame import ANSWER_PREFIX, Source, View, draw, embedded_size
+from miscal.report.legend import CATEGORIES, FIELD, NUMBERS, PROJECTIONS, REGIMES
 from miscal.report.sheet import Fold
 
 if TYPE_CHECKING:
@@ -34,6 +34,64 @@ COLUMN_PREFIXES = ("meta.", "feature.")
 MAX_COLUMNS = 40
 GRID = 4095
 STATIC_ROWS = 3_500
+
+
+#: The fields that the map is coloured by, by their columns.
+FIELD_NAMES = {"hidden": "Hidden field", "delta": "Field (visible + hidden)", "visible": "Visible field"}
+
+
+#: Both views of the map, by the names of their columns.
+PANES = {"learned": "Learned geometry", "raw": "Raw inputs"}
+
+
+#: Regimes in the order of the field; a row's code is its place here, the last one for rows without a local estimate.
+CODES = ("over", "good", "under", "none")
+
+
+def regime_code(name: str | None) -> int:
+    """Return the place of a regime in the order of the field, the last place where there is none.
+
+    Examples
+    --------
+    >>> [regime_code(name) for name in ("over", "good", "under", None)]
+    [0, 1, 2, 3]
+    """
+    return CODES.index(name) if name in CODES else len(CODES) - 1
+
+
+def field_ends(name: str, terms: Vocabulary) -> tuple[str, str]:
+    """Return what both ends of the scale of a field mean.
+
+    Examples
+    --------
+    >>> from miscal.base.vocabulary import vocabulary
+    >>> field_ends("hidden", vocabulary("answer"))
+    ('right less often than rows of equal confidence', 'right more often')
+    """
+    hidden = terms.often_beside("over"), terms.often("under")
+    return hidden if name == "hidden" else (terms.over, terms.under)
+
+
+def for_program(regimes: Mapping[str, str], terms: Vocabulary) -> dict[str, Any]:
+    """Return the names, and the variables of the colours, that the page's program draws with."""
+    ends = {key: field_ends(key, terms) for key in FIELD_NAMES}
+
+    def levels(names: Mapping[str, str]) -> list[dict[str, str]]:
+        return [{"name": names.get(code, "no local estimate"), "colour": code} for code in CODES]
+
+    return {
+        "regimes": levels({name: label.lower() for name, label in regimes.items()}),
+        "hidden_regimes": levels({name: terms.often_beside(name).lower() for name in REGIMES}),
+        "fields": [
+            {"key": key, "name": name, "low": ends[key][0], "high": ends[key][1]} for key, name in FIELD_NAMES.items()
+        ],
+        "probability": terms.probability,
+        "outcomes": [terms.other, terms.one],
+        "told": terms.told,
+        "field": FIELD,
+        "categories": CATEGORIES,
+        "numbers": NUMBERS,
+    }
 
 
 def sample(table: "pl.DataFrame", most: int) -> "pl.DataFrame":
@@ -71,10 +129,10 @@ def atlas(source: Source) -> Fold:
     first, n = payload["first"], payload["n"]
     body = draw(
         source, "atlas", payload=payload, panes=static_panes(payload) if n else [], total=n_total or source.summary.n,
-        structure=source.summary.field.structure, shades=legend.FIELD,
+        structure=source.summary.field.structure, shades=FIELD,
         # what the drawing is coloured by, where its scale ends, and what both ends mean
-        field_name=legend.FIELD_NAMES[first].lower(), limit=payload["limits"][first],
-        ends=legend.field_ends(first, source.terms),
+        field_name=FIELD_NAMES[first].lower(), limit=payload["limits"][first],
+        ends=field_ends(first, source.terms),
     )  # fmt: skip
     line = f"{count(n)} of {count(max(n, n_total))} rows to point at and colour"
     return Fold("atlas", "Map", line if n else "The run left no rows to show", [body])
@@ -89,11 +147,11 @@ def map_payload(source: Source) -> dict[str, Any]:
     fine = decimals + 3
     step = min(EPSILON, source.epsilon or EPSILON)
     hidden = table["hidden_regime"].to_list()
-    fields = {key: rounded(table[key].to_list(), fine) for key in legend.FIELD_NAMES if key in table.columns}
+    fields = {key: rounded(table[key].to_list(), fine) for key in FIELD_NAMES if key in table.columns}
     return {
         "n": table.height,
         "grid": GRID,
-        "legend": legend.for_program(source.regime_names, source.terms),
+        "legend": for_program(source.regime_names, source.terms),
         "decimals": decimals,
         # the map is for what no reliability diagram shows; where all rows are over-confident, delta has one colour
         "first": "hidden" if "hidden" in fields and source.summary.field.structure else "delta",
@@ -102,15 +160,15 @@ def map_payload(source: Source) -> dict[str, Any]:
         "panes": [
             {"name": name, "title": title, "method": short(projection(made and made.method), MAX_NAME)}
             | {axis: grid_positions(table[f"{name}_{place}"].to_list()) for axis, place in (("x", 1), ("y", 2))}
-            for name, title in legend.PANES.items()
+            for name, title in PANES.items()
         ],
         "row": table["row"].to_list(),
         "confidence": rounded(table["confidence"].to_list(), fine),
         "corrected": rounded(table["corrected"].to_list(), fine),
         "correct": [None if v is None else int(v) for v in table["correct"].to_list()],
         "split": coded(table["split"].to_list()),
-        "regime": [legend.regime_code(v) for v in table["regime"].to_list()],
-        "hidden_regime": [legend.regime_code(v) for v in hidden] if any(hidden) else None,
+        "regime": [regime_code(v) for v in table["regime"].to_list()],
+        "hidden_regime": [regime_code(v) for v in hidden] if any(hidden) else None,
         "text": texts(table),
         "meta": columns,
         "left_off": left_off,
@@ -130,7 +188,7 @@ def column_name(column: str) -> str:
 
 def projection(method: str | None) -> str:
     """Return what the method that made a view is called."""
-    return legend.PROJECTIONS.get(method, method) if method else "unknown projection"
+    return PROJECTIONS.get(method, method) if method else "unknown projection"
 
 
 def rounded(values: Sequence[float | None], digits: int) -> list[float | None]:
@@ -193,6 +251,18 @@ def encode(column: "pl.Series") -> dict[str, Any]:
     return coded([f"{v:g}" if isinstance(v, float) else v for v in values])
 
 
+def shade(value: float, limit: float) -> int:
+    """Which shade of the diverging scale a value of the field takes; 0 is the most over-confident.
+
+    Examples
+    --------
+    >>> shade(-0.5, 0.3), shade(0.0, 0.3), shade(0.3, 0.3)
+    (0, 4, 8)
+    """
+    share = (min(max(value / limit, -1.0), 1.0) + 1) / 2 if limit else 0.5
+    return min(int(share * len(FIELD)), len(FIELD) - 1)
+
+
 def static_panes(payload: dict[str, Any]) -> list[dict[str, Any]]:
     """Both panes with `paths`, one SVG path per shade of the field, of `n` rows: for print and without scripts."""
     values, limit = payload["fields"][payload["first"]], payload["limits"][payload["first"]]
@@ -205,8 +275,8 @@ def static_panes(payload: dict[str, Any]) -> list[dict[str, Any]]:
                 x, y = round(8 + 384 * across / GRID, 1), round(292 - 284 * up / GRID, 1)
                 marks.setdefault(shade(value, limit), []).append(f"M{x:g} {y:g}h0")
         # the weak shades go first, so that what matters lies on top
-        order = sorted(marks, key=lambda step: abs(step - len(legend.FIELD) // 2))
-        paths = {legend.FIELD[step]: "".join(marks[step]) for step in order}
+        order = sorted(marks, key=lambda step: abs(step - len(FIELD) // 2))
+        paths = {FIELD[step]: "".join(marks[step]) for step in order}
         drawn.append({**pane, "n": sum(map(len, marks.values())), "paths": paths})
     return drawn
 

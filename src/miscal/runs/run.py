@@ -73,7 +73,7 @@ class Run(ShowsItself):
         return "\n".join(brief_lines(self.summary, self.path))
 
     def _repr_html_(self) -> str:
-        from miscal.report.page import notebook
+        from miscal.report.group_panels import notebook
 
         return notebook(self.summary)
 

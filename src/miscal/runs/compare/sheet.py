@@ -20,6 +20,7 @@ from miscal.report.formatting import (
     count,
     decimals_for,
     listed,
+    lower_end,
     metric,
     p_value,
     percent,
@@ -31,7 +32,6 @@ from miscal.report.formatting import (
 )
 from miscal.report.groups import Group, drawn_curves, forest_axis
 from miscal.report.sheet import Cell, Column, Fold, Forest, Picture, Sheet, Table, cut
-from miscal.report.trust_panels import lower_end
 from miscal.runs.compare.document import ComparedRuns, GroupPair, RunNumbers
 
 LONGEST_NAME, LONGEST, HEAD = 60, 30, 16
