@@ -11,7 +11,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-from miscal.base.errors import InputError
 from miscal.base.extras import need
 from miscal.base.number_wording import spoken
 from miscal.base.vocabulary import ANSWER, EVENT, Kind, vocabulary
@@ -130,20 +129,6 @@ def percent_axis(axis: Any) -> None:
     from matplotlib.ticker import FuncFormatter
 
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.6g}".replace("-", "\u2212")))
-
-
-def check_some(values: Any, what: str) -> None:
-    """Refuse to draw nothing.
-
-    Examples
-    --------
-    >>> check_some((), "findings")
-    Traceback (most recent call last):
-    ...
-    miscal.base.errors.InputError: there are no findings to draw
-    """
-    if not len(values):
-        raise InputError(f"there are no {what} to draw")
 
 
 MOST_GROUPS = 8

@@ -158,7 +158,7 @@ def own_panels(
     if whole is not None and whole.name in of:
         said.append(
             f"The {names[whole.name].lower()} regime holds {formatting.percent(whole.share, 0)} of the "
-            f"{row_words(summary).rows}; its {what} would be that of all rows and is left out."
+            f"{row_words(summary)['rows']}; its {what} would be that of all rows and is left out."
         )
     if few:
         have, their = ("s have", "their") if len(few) > 1 else (" has", "its")
@@ -215,7 +215,7 @@ def _diagram(source: Source, name: str, label: str, state: str) -> View:
 def corrections(source: Source) -> Fold:
     """Show one table per slice: a line per correction, a column per score."""
     summary, terms, decimals = source.summary, source.terms, source.decimals
-    names, rows = {"all": ALL_ROWS, **source.regime_names}, row_words(summary).rows
+    names, rows = {"all": ALL_ROWS, **source.regime_names}, row_words(summary)["rows"]
     shown, without = own_panels(summary, names, "table")
     found, gains = (sorted(of, key=[*CORRECTIONS, *of].index) for of in (summary.correction, summary.gains))
     name = Column("correction", lambda method: CORRECTIONS.get(method, method))

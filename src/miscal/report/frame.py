@@ -140,24 +140,12 @@ _MORE_DECIMALS = {"points": 0, "size": 0, "percent": 0, "metric": 2, "change": 3
 _FILTERS = ("brief_points", "ratio", "count", "p_value", "rate", "seconds", "is_opposite", "short", "listed", "begin")
 
 
-@dataclass(frozen=True)
-class RowWords:
-    """The evaluation rows, in words.
+def row_words(summary: Summary) -> View:
+    """Return what the evaluation rows of a run are called, by its evidence: ``"all"``, ``"test"`` or ``"time"``.
 
     `row` and `rows` are one and several of them, `n` their number, `kind` and `of` such as ``" on test rows"`` and ``"
     of test rows"``, empty where they are all rows; `basis` says what the numbers of the page rest on.
     """
-
-    row: str
-    rows: str
-    n: int
-    kind: str
-    of: str
-    basis: str
-
-
-def row_words(summary: Summary) -> RowWords:
-    """Return what the evaluation rows of a run are called, by its evidence: ``"all"``, ``"test"`` or ``"time"``."""
     n, some, judged = {
         "all": (summary.n, "", "each judged by a fit that never saw its outcome"),
         "time": (later_rows(summary), "later ", "each judged by a fit that had seen only earlier rows"),
@@ -173,7 +161,8 @@ def row_words(summary: Summary) -> RowWords:
         basis += f" Intervals and p-values count by {units.unit}: {count(units.n_units)} units."
     if weights is not None:
         basis += f" Means are as precise as those of {weights.n_effective:,.0f} rows of equal weight."
-    return RowWords(f"{some}row", rows, n, some and f" on {rows}", some and f" of {rows}", basis)
+    beside = {"kind": some and f" on {rows}", "of": some and f" of {rows}"}
+    return View(row=f"{some}row", rows=rows, n=n, basis=basis, **beside)
 
 
 def later_rows(summary: Summary) -> int:

@@ -63,7 +63,7 @@ def verdict(source: Source) -> Fold:
     ]  # fmt: skip
     before, after = (summary.correction[name].all if name in summary.correction else None for name in ("raw", "miscal"))
     body = draw(source, "verdict", summary=summary, limits=limits, before=before, after=after)
-    line = f"Hidden error: {p_value(proof.p_value)} on {count(proof.n or words.n)} {words.rows}"
+    line = f"Hidden error: {p_value(proof.p_value)} on {count(proof.n or words['n'])} {words['rows']}"
     return Fold("verdict", "How certain this is", line, [body])
 
 
