@@ -102,8 +102,8 @@ def peer(data: Path, x: Path | None, probability: str, event: str, settings: int
 
 def floor(data: Path, x: Path | None, probability: str, event: str, run: Path) -> tuple[int, float, float]:
     """Fits of the field that a run cannot do without, processor seconds of LightGBM in their place, and of the page."""
+    from miscal.report.frame import read_source
     from miscal.report.page import build
-    from miscal.report.source import read_source
 
     (X, f, y), fold = _rows(data, x, probability, event), pl.read_parquet(run / "field.parquet")["fold"].to_numpy()
     start = time.process_time()

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from miscal.estimators.field import MiscalibrationField
     from miscal.estimators.honest import honest_field
     from miscal.estimators.registry import FieldEstimate
-    from miscal.report.displays import FindingsDisplay, ReliabilityDisplay
+    from miscal.report.displays import FindingsDisplay
+    from miscal.report.reliability import ReliabilityDisplay
     from miscal.runs.classifier import LocalCalibratedClassifier
     from miscal.runs.compare.comparison import RunComparison, compare
     from miscal.runs.discover import discover
@@ -60,7 +61,7 @@ _HOMES = {
     "MiscalError": "base.errors",
     "MiscalibrationField": "estimators.field",
     "Monitoring": "runs.monitor.document",
-    "ReliabilityDisplay": "report.displays",
+    "ReliabilityDisplay": "report.reliability",
     "Run": "runs.run",
     "RunComparison": "runs.compare.comparison",
     "Scan": "runs.scan.command",

@@ -11,7 +11,7 @@ import pytest
 
 from miscal.discovery.summary import read_summary
 from miscal.report.brief import brief_lines
-from miscal.report.opening import opening_lines
+from miscal.report.sheet import opening_lines
 
 from .conftest import planted, start
 

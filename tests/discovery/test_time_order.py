@@ -17,7 +17,7 @@ from miscal.discovery.fitted_rows import evidence_of
 from miscal.discovery.measurements import MOST_PERIODS, periods_of
 from miscal.discovery.summarise import claim_of
 from miscal.estimators.field import MiscalibrationField
-from miscal.report.texts import row_words
+from miscal.report.frame import row_words
 
 pytestmark = pytest.mark.whole
 
@@ -76,8 +76,8 @@ def test_a_run_says_which_rows_are_evaluated_and_tells_of_each_period():
     later = sum(one.n for one in blocks[1:])
     assert summary.evidence == "time"
     assert summary.n_train is None
-    assert words.n == later == summary.correction["raw"].all.n == summary.findings_method.n
-    assert f"is of {later} later rows, each judged by a fit that had seen only earlier rows" in words.basis
+    assert words["n"] == later == summary.correction["raw"].all.n == summary.findings_method.n
+    assert f"is of {later} later rows, each judged by a fit that had seen only earlier rows" in words["basis"]
     assert found.table["fold"].min() == 0
     assert found.table.filter(found.table["fold"] == 0)["regime"].null_count() == blocks[0].n
     periods = summary.over_time.periods

@@ -34,7 +34,8 @@ from miscal.data.triples import Triples
 from miscal.discovery.saved_model import SavedModel
 from miscal.estimators.field import MiscalibrationField
 from miscal.metrics import hidden_miscalibration, worst_slice_gap
-from miscal.report.displays import FindingsDisplay, ReliabilityDisplay
+from miscal.report.displays import FindingsDisplay
+from miscal.report.reliability import ReliabilityDisplay
 from miscal.runs.classifier import LocalCalibratedClassifier
 
 N = 200

@@ -55,13 +55,10 @@ VALUE = {
     "condition": json.dumps(FINDING["condition"]),
 }  # fmt: skip
 """A row of columns.parquet."""
-PLAIN = {
-    "ranking": {"value": 0.71, "interval": [0.68, 0.74]},
-    "far": False,
-    "verdicts": False,
-    "usual": 0.5,
-    "usual_share": 0.01,
-}
+RANKING = {"value": 0.71, "interval": [0.68, 0.74]}
+PLAIN = {"ranking": RANKING, "far": False, "verdicts": False, "usual": 0.5, "usual_share": 0.01}
+SHRINKS = {"raw": 0, "miscal": 0.95, "isotonic": 0.1, "temperature": 0.05, "platt": 0.07}
+"""How much of the field each correction takes away."""
 METHOD = {"candidates": 1234, "adjustment": "by Bonferroni", "level": 0.05, "evidence": "all", "n": 1200}
 
 
@@ -69,16 +66,8 @@ def regime_entry(name: str, test: pl.DataFrame) -> dict:
     part = test.filter(pl.col("regime") == name)
     if not part.height:
         nothing = {"value": None, "interval": None, "p_value": None}
-        return {
-            "name": name,
-            "n": 0,
-            "share": 0.0,
-            "accuracy": None,
-            "confidence": None,
-            "brier": None,
-            "residual": nothing,
-            "smece": {**nothing, "floor": None},
-        }
+        measures = {"residual": nothing, "smece": {**nothing, "floor": None}}
+        return {"name": name, "n": 0, "share": 0.0, **dict.fromkeys(("accuracy", "confidence", "brier")), **measures}
     residual = (part["correct"] - part["confidence"]).to_numpy()
     half = 1.96 * residual.std() / max(len(residual), 1) ** 0.5
     return {
@@ -166,14 +155,7 @@ def summarise(world: pl.DataFrame, epsilon: float = EPSILON) -> dict:
         "plain": PLAIN,
         "warnings": ["214 rows share their input with another row; each such group was kept on one side of the split."],
         "correction": {
-            method: {name: scores(part, shrink) for name, part in slices.items()}
-            for method, shrink in (
-                ("raw", 0),
-                ("miscal", 0.95),
-                ("isotonic", 0.1),
-                ("temperature", 0.05),
-                ("platt", 0.07),
-            )
+            method: {name: scores(part, shrink) for name, part in slices.items()} for method, shrink in SHRINKS.items()
         },
         "corrected_smece": {"value": 0.021, "interval": [0.012, 0.036], "floor": 0.015, "p_value": 0.2},
         "gains": {
@@ -212,12 +194,7 @@ def summarise(world: pl.DataFrame, epsilon: float = EPSILON) -> dict:
         },
         "settings": {"method": "auto", "seed": 0, "epsilon": epsilon, "on_invalid": "error", "groups": None},
         "versions": {"miscal": "0.1.0", "python": "3.11.2", "torch": "2.13.0", "numpy": "2.4.1"},
-        "map": {
-            "file": "map.parquet",
-            "method": "PCA",
-            "n_shown": world.height,
-            "n_total": world.height,
-        },
+        "map": {"file": "map.parquet", "method": "PCA", "n_shown": world.height, "n_total": world.height},
     }
 
 

@@ -1,7 +1,12 @@
-"""A small world with known regimes: rows whose topic decides the sign of the field."""
+"""A small world with known regimes, whose topics decide the sign of the field, and what may be decided alone in it."""
 
 import numpy as np
 import polars as pl
+
+from miscal.calibration.labelled_rows import LabelledRows
+from miscal.findings.alone import MAX_ERRORS, asked_groups, decided_alone
+from miscal.findings.conditions.column_kinds import Value
+from miscal.findings.decisions import Thresholds, decide
 
 EPSILON = 0.05
 NAMES = ("over", "under", "good")
@@ -102,3 +107,25 @@ def scores(table: pl.DataFrame, shrink: float) -> dict | None:
 
 def estimate(value: float | None, half: float = 0.03) -> dict:
     return {"value": value, "interval": None if value is None else [value - half, value + half]}
+
+
+def made(n=2000, *, kind="answer", thresholds=(0.6,), cost=None, max_error=()):
+    """Return them of a model that is too sure of what it says of one subject, which its correction does not see."""
+    rng = np.random.default_rng(0)
+    f, law = rng.beta(5, 1, n), np.arange(n) < n // 10
+    y = (rng.random(n) < np.where(law, 0.5, f**0.5)).astype(float)
+    rows, corrected = LabelledRows.of(y, f), f**0.7
+    groups = asked_groups([(Value("subject", "<b>law</b>", "text"), law)], [], 1)
+    near, asked = np.full(n, True), Thresholds.of(thresholds, cost, max_error)
+    alone, curves = decided_alone(rows, LabelledRows.of(y, corrected), near, MAX_ERRORS, kind=kind, groups=groups)
+    parts = {"alone": alone, "alone_curves": curves, "decisions": decide(rows, corrected, asked)}
+    return {name: [one.model_dump(mode="json") for one in part] for name, part in parts.items()}, asked.chosen
+
+
+def with_alone(kind="answer", **asked):
+    def change(summary):
+        parts, chosen = made(kind=kind, **asked)
+        summary |= parts | {"kind": kind}
+        summary["settings"] |= chosen
+
+    return change

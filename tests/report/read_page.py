@@ -3,8 +3,8 @@
 import re
 from html.parser import HTMLParser
 
-from miscal.report import render
 from miscal.report.frame import digest
+from miscal.report.page import render
 
 VOID = {"meta", "link", "input", "br"}
 PAYLOADS = [
@@ -87,8 +87,13 @@ def first_words(text):
     return [word for word in Page(text).visible.split() if re.search(r"\w", word)]
 
 
-def page_of(run, **options):
-    return Page(render(run, **options).read_text(encoding="utf-8"))
+def written(run):
+    """The page of a run folder, drawn now."""
+    return render(run).read_text(encoding="utf-8")
+
+
+def page_of(run):
+    return Page(written(run))
 
 
 def check_no_new_element(page, plain):

@@ -8,8 +8,7 @@ import pytest
 
 from miscal.discovery.summary import Summary
 from miscal.report.brief import brief_lines
-from miscal.report.opening import PATHS, columns_of
-from miscal.report.sheet import MOST_ROWS
+from miscal.report.sheet import MOST_ROWS, PATHS, columns_of
 
 from .conftest import FINDING, RunMaker
 from .read_page import PAYLOADS

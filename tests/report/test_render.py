@@ -6,15 +6,12 @@ import re
 import polars as pl
 import pytest
 
-from miscal.report import render
-from miscal.report.frame import ASSETS, draw, environment
+from miscal.report.frame import ASSETS, draw, environment, read_source
 from miscal.report.map_data import MAX_ROWS
-from miscal.report.page import PROGRAMS, STYLES
-from miscal.report.panels import PANELS
+from miscal.report.page import PANELS, PROGRAMS, STYLES, render
 from miscal.report.sheet import Fold
-from miscal.report.source import read_source
 
-from .read_page import Page, page_of
+from .read_page import Page, page_of, written
 
 
 def test_the_page_holds_in_order_every_panel_that_has_something_to_say(make_run):
@@ -22,21 +19,23 @@ def test_the_page_holds_in_order_every_panel_that_has_something_to_say(make_run)
     source = read_source(run)
     speaking = [fold.name for panel in PANELS if (fold := panel(source)) is not None]
     assert {"answer", "notes", "verdict", "findings", "atlas", "glossary"} <= set(speaking)
-    assert re.findall(r'<section id="([^"]+)"', render(run).read_text(encoding="utf-8")) == speaking
+    assert re.findall(r'<section id="([^"]+)"', written(run)) == speaking
 
 
 def test_a_new_panel_is_a_line_in_the_list_and_a_template(make_run, monkeypatch, tmp_path):
     (tmp_path / "panels").mkdir()
     (tmp_path / "panels/toy.html").write_text("<p>{{ summary.n | count }} & rows: {{ summary.warnings[0] }}</p>")
     toys = environment(tmp_path)
-    monkeypatch.setattr("miscal.report.frame.environment", lambda *own: environment(*own) if own else toys)
+    monkeypatch.setattr(
+        "miscal.report.frame.environment", lambda *own, **more: environment(*own, **more) if own else toys
+    )
 
     def toy(source):
         return Fold("toy", "A toy", f"{source.summary.n} toys", [draw(source, "toy", summary=source.summary)])
 
     monkeypatch.setattr("miscal.report.page.PANELS", (*PANELS, toy))
     run = make_run(1500, payload="<b>hostile</b>")
-    text = render(run).read_text(encoding="utf-8")
+    text = written(run)
     assert "<p>1,500 & rows: &lt;b&gt;hostile&lt;/b&gt;</p>" in text
     assert text.index('<section id="glossary"') < text.index('<section id="toy"')
     assert '<summary><h2 id="toy-title">A toy</h2><span class="said">1500 toys</span></summary>' in text
@@ -77,10 +76,13 @@ def test_the_page_says_what_the_summary_says(make_run):
     assert f"\u2212{abs(100 * residual):.1f}" in visible
 
 
-@pytest.mark.parametrize(("p_value", "said"), [(0.01, "at least 0.04 points"), (0.3, "none proven")])
-def test_a_small_limit_is_told_as_in_the_verdict_and_only_where_it_is_claimed(make_run, p_value, said):
+@pytest.mark.parametrize(
+    ("limit", "p_value", "said"),
+    [(0.00043, 0.01, "at least 0.04 points"), (0.00043, 0.3, "none proven"), (0.0949, 0.0002, "at least 9.4 points")],
+)
+def test_a_limit_is_rounded_down_and_only_told_where_it_is_claimed(make_run, limit, p_value, said):
     def change(summary):
-        summary["certificate"]["lower_bound_hidden"]["interval"][0] = 0.00043
+        summary["certificate"]["lower_bound_hidden"]["interval"][0] = limit
         summary["certificate"] |= {"p_value": p_value}
 
     text = " ".join(page_of(make_run(300, edit=change)).visible.split())
@@ -106,7 +108,7 @@ def test_a_miscalibration_that_smece_shows_is_not_called_unproven(make_run):
 
 
 def test_corrections_stand_beside_ours_with_paired_intervals_and_none_is_called_best(make_run):
-    text = render(make_run(1000)).read_text(encoding="utf-8")
+    text = written(make_run(1000))
     table = text[text.index("Against miscal, row by row") :]
     rows = [" ".join(re.sub("<.*?>", " ", row).split()) for row in re.findall(r"<tr.*?</tr>", table, flags=re.S)[:5]]
     lost = {row.split("  ")[0]: re.findall(r"[+\u2212]\d\.\d{4}", row) for row in rows[1:]}
@@ -186,10 +188,3 @@ def test_large_runs_stay_below_ten_megabytes(make_run):
         "To keep the page small, the map leaves out these columns: id0"
         in Page(page.read_text(encoding="utf-8")).visible
     )
-
-
-def test_a_certificate_is_rounded_down(make_run):
-    def raise_limit(summary):
-        summary["certificate"]["lower_bound_hidden"]["interval"][0] = 0.0949
-
-    assert "at least 9.4 points" in page_of(make_run(300, edit=raise_limit)).visible

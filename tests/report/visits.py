@@ -107,7 +107,7 @@ def drawn(make_module_run):
     known = {}
 
     def draw(n=400, *, kind="full", payload="", edit=None):
-        from miscal.report import render
+        from miscal.report.page import render
 
         asked = n, kind, payload, edit
         if asked not in known:

@@ -28,12 +28,12 @@ LESS_OR_MORE = {"over": "less often", "under": "more often"}
 class Vocabulary:
     """The words of one kind of probability, each as it stands within a sentence; ``{}`` is filled in.
 
-    ``columns`` are the options and arguments that name probability and outcome, ``probability`` to ``brief`` what the
-    model states, ``rate`` how often it comes true, ``digits`` the decimals of both in per cent, ``ratio`` a heading or
-    empty where nobody looks at it. ``one``, ``other`` and ``unknown`` say of a row that its outcome is 1, 0 or not
-    known, ``over`` and ``under`` that a probability is higher or lower than how often it comes true. Mappings are by
-    this sign, ``meanings`` by entry of a glossary. ``cases`` to ``come_true`` speak of decisions at a threshold; the
-    methods put the last ones together.
+    ``columns`` are the options and arguments that name probability and outcome, ``probability`` and ``probabilities``
+    what the model states, ``rate`` how often it comes true, ``digits`` the decimals of both in per cent, ``ratio`` a
+    heading or empty where nobody looks at it. ``one``, ``other`` and ``unknown`` say of a row that its outcome is 1, 0
+    or not known, ``over`` and ``under`` that a probability is higher or lower than how often it comes true. Mappings
+    are by this sign, ``meanings`` by entry of a glossary. ``cases`` to ``come_true`` speak of decisions at a threshold;
+    the methods put the last ones together.
 
     >>> words = vocabulary("event")
     >>> words.rate, words.over, words.comes_true("still")
@@ -45,12 +45,10 @@ class Vocabulary:
     columns: tuple[str, str]
     probability: str
     probabilities: str
-    brief: str
     rate: str
     heads: tuple[str, str]
     digits: int
     ratio: str
-    outcome: str
     one: str
     other: str
     unknown: str
@@ -60,7 +58,6 @@ class Vocabulary:
     over: str
     under: str
     over_and_under: str
-    over_or_under: str
     judged: str
     telling: Mapping[str, str]
     how_often: str
@@ -75,7 +72,6 @@ class Vocabulary:
     group_rate: str
     stated: str
     meanings: Mapping[str, str]
-    together: str
     far: Mapping[str, str]
     ranked: str
     pairs: str
@@ -91,7 +87,6 @@ class Vocabulary:
     promise: str
     elsewhere: str
     place: str
-    on: str
 
     def percent(self, share: float) -> str:
         """Write a rate or a probability in a sentence."""
@@ -141,12 +136,10 @@ _ANSWERS = Vocabulary(
     columns=("confidence", "correct"),
     probability="confidence",
     probabilities="confidences",
-    brief="confidence",
     rate="accuracy",
     heads=("right", "says"),
     digits=0,
     ratio="",
-    outcome="answer",
     one="right",
     other="wrong",
     unknown="outcome unknown",
@@ -156,7 +149,6 @@ _ANSWERS = Vocabulary(
     over="over-confident",
     under="under-confident",
     over_and_under="over- and under-confident",
-    over_or_under="over- or under-confident",
     judged="the model is",
     telling={"over": "wrong, the surest first", "under": "right, the least sure first"},
     how_often="how often the model is right",
@@ -184,7 +176,6 @@ _ANSWERS = Vocabulary(
         "another answer or of one class)",
         "outcome column": "is 1 where that answer is right",
     },
-    together="the answers to one question or the visits of one patient",
     far={"over": "The model is far too sure", "under": "The model is far too unsure"},
     ranked="confidence ranks right answers {} wrong ones",
     pairs="in pairs of a right and a wrong answer, the right one is the surer one",
@@ -200,7 +191,6 @@ _ANSWERS = Vocabulary(
     acted="accepted",
     come_true="are right",
     place="",
-    on="on",
 )
 
 _EVENTS = Vocabulary(
@@ -209,12 +199,10 @@ _EVENTS = Vocabulary(
     columns=("probability", "event"),
     probability="predicted risk",
     probabilities="predicted risks",
-    brief="risk",
     rate="event rate",
     heads=("happened", "predicted"),
     digits=1,
     ratio="observed / expected",
-    outcome="event",
     one="happened",
     other="did not happen",
     unknown="not known whether it happened",
@@ -224,7 +212,6 @@ _EVENTS = Vocabulary(
     over="over-predicted",
     under="under-predicted",
     over_and_under="over- and under-predicted",
-    over_or_under="over- or under-predicted",
     judged="the risk is",
     telling={"over": "did not happen, the highest risk first", "under": "happened, the lowest risk first"},
     how_often="how often the event happens",
@@ -252,7 +239,6 @@ _EVENTS = Vocabulary(
         "event)",
         "outcome column": "is 1 where that event happened",
     },
-    together="the flights of one day or the visits of one patient",
     far={"over": "The risk is far over-predicted", "under": "The risk is far under-predicted"},
     ranked="the predicted risk ranks rows with the event {} rows without it",
     pairs="in pairs of a row with the event and one without it, the one with it has the higher risk",
@@ -268,7 +254,6 @@ _EVENTS = Vocabulary(
     promise="In {rows} the predicted risk is {probability}, and the event happens in {rate} ({n} rows).",
     elsewhere="In {rows} the event happens in {rate}, at equal risk elsewhere in {expected} ({n} rows).",
     place="in ",
-    on="in",
 )
 
 _JUDGES = Vocabulary(
@@ -277,12 +262,10 @@ _JUDGES = Vocabulary(
     columns=("judge", "human"),
     probability="judge score",
     probabilities="judge scores",
-    brief="judge",
     rate="approval rate",
     heads=("people approve", "judge says"),
     digits=0,
     ratio="",
-    outcome="people",
     one="approve",
     other="reject",
     unknown="people have not judged it",
@@ -292,7 +275,6 @@ _JUDGES = Vocabulary(
     over="judged too leniently",
     under="judged too strictly",
     over_and_under="judged too leniently and too strictly",
-    over_or_under="judged too leniently or too strictly",
     judged="answers are",
     telling={"over": "rejected, the highest score first", "under": "approved, the lowest score first"},
     how_often="how often people approve",
@@ -321,7 +303,6 @@ _JUDGES = Vocabulary(
         "column": "is the judge's score, higher where the judge approves more",
         "outcome column": "is 1 where people approve",
     },
-    together="the answers to one question or the verdicts of one person",
     far={"over": "The judge is far too lenient", "under": "The judge is far too strict"},
     ranked="the judge ranks answers that people approve {} those that they reject",
     pairs="in pairs of an answer that people approve and one that they reject, the first has the higher score",
@@ -337,7 +318,6 @@ _JUDGES = Vocabulary(
     acted="accepted",
     come_true="are approved by people",
     place="",
-    on="on",
 )
 
 _BY_KIND = {one.kind: one for one in (_ANSWERS, _EVENTS, _JUDGES)}

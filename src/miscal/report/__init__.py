@@ -1,6 +1,6 @@
 """Draw a run folder as one self-contained page; every number comes from the summary.
 
-A panel is one module in :mod:`miscal.report.panels` and its line in the list there. What enters draws: numbers are
+A panel is a function and its line in the list of :mod:`miscal.report.page`. What enters draws: numbers are
 made in :mod:`miscal.discovery`.
 """
 
@@ -14,9 +14,8 @@ from miscal.discovery.run_folder import MONITOR, run_folder
 
 if TYPE_CHECKING:
     from miscal.discovery.run import RunContent
-    from miscal.report.page import render
 
-__all__ = ["render", "write_run"]
+__all__ = ["write_run"]
 
 
 def write_run(
@@ -39,8 +38,8 @@ def write_run(
         discovery = (found() if callable(found) else found).with_map()
         # heavy modules come after the folder is known to be free
         from miscal.discovery.run import write_files
+        from miscal.report.frame import source_of
         from miscal.report.page import write_page
-        from miscal.report.source import source_of
 
         write_files(discovery, folder)
         if looks is not None and looks.is_dir():
@@ -48,11 +47,3 @@ def write_run(
         if report:
             write_page(source_of(discovery, resolve(out).name), folder)
     return discovery
-
-
-def __getattr__(name: str) -> Any:
-    if name == "render":
-        from miscal.report.page import render
-
-        return render
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

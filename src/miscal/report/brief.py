@@ -2,25 +2,99 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from miscal.base.document import Measure
-from miscal.base.number_wording import rate, spoken, threshold_text
-from miscal.base.shown import fact_lines
+from miscal.base.number_wording import rate, round_up, spoken, threshold_text
+from miscal.base.shown import brief_names, fact_lines
 from miscal.base.vocabulary import Vocabulary, vocabulary
-from miscal.data.readers.column_readings import ColumnReading
 from miscal.discovery.answer import helps, rate_sentence
-from miscal.discovery.summary import Summary
+from miscal.discovery.summary import Summary, Units
+from miscal.findings.alone import ANSWERED, BELOW, Alone
 from miscal.findings.decisions import Promise
 from miscal.findings.ledger.ledger import Finding
 from miscal.findings.verdict import alike_points, fate_words, in_points, interval_of_size, together_words
-from miscal.report.alone import alone_line
 from miscal.report.formatting import MINUS, bounds
 from miscal.report.groups import Group, all_rows, first_groups, off_by_themselves
 from miscal.report.sheet import Cell, Column, Sheet, Table
-from miscal.report.texts import would_widen
+
+FIRST_ERROR = 0.05
+"""Accepted error that is said first where none was asked for: the one that people name most."""
+MOST_BREAKS = 2
+"""Groups that a line names; the page has more."""
+LONGEST_NAME = 55
+"""Characters of each."""
+
+
+def alone_at(summary: Summary) -> tuple[Alone, ...]:
+    """Return what is said first: the promises at the error asked for, else at 5 %, else at the least that holds any."""
+    asked = summary.settings.get("max_error", [])
+    wanted = asked[0] if asked else FIRST_ERROR
+    able = [one.max_error for one in summary.alone if one.threshold is not None or one.raw.threshold is not None]
+    if not asked and wanted not in able and able:
+        wanted = min(able, key=lambda error: (error < wanted, error))
+    return tuple(one for one in summary.alone if one.max_error == wanted)
+
+
+def alone_line(summary: Summary) -> str:
+    """Say how much may be decided alone, by the corrected and by its own confidence, and where not; empty of no rows.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace as Some
+    >>> from miscal.base.document import Measure
+    >>> from miscal.findings.alone import OwnThreshold, RiskLimit
+    >>> found = Alone(
+    ...     max_error=0.05, decision="answer", threshold=0.92, n=420, share=Measure(value=0.42),
+    ...     error=RiskLimit(value=0.03, upper=0.05), raw=OwnThreshold(threshold=None, share=0.0),
+    ... )
+    >>> alone_line(Some(alone=(found,), settings={}, kind="answer"))
+    'Accepting 5 % errors, it may decide 42 % of the answers alone (corrected confidence from 92 %); by its own ...'
+    """
+    found = alone_at(summary)
+    if not found:
+        return ""
+    words, accepting = vocabulary(summary.kind), f"Accepting {threshold_text(found[0].max_error)} errors,"
+    if not any(one.threshold is not None or one.raw.share for one in found):
+        easiest = min(found, key=lambda one: one.units_needed or math.inf)
+        which = "" if easiest.decision == ANSWERED or easiest.units_needed is None else f"to say {easiest.decision}, "
+        return f"{accepting} it may decide nothing alone: {which}{enough(easiest, summary)}."
+    where = ", ".join(reaches(one, one.threshold) for one in found if one.threshold is not None)
+    by = f" (corrected {words.probability} {where})" if where else ""
+    decided, own = f"{shares(found)} of the {words.cases}", shares(found, own=True)
+    line = f"{accepting} it may decide {decided} alone{by}; by its own {words.probability} {own}."
+    broken = list(dict.fromkeys(part.condition.words for one in found for part in one.breaks))
+    if broken:
+        more = f"; {len(broken) - MOST_BREAKS} groups more" if len(broken) > MOST_BREAKS else ""
+        line += f" Not where {'; '.join(brief_names(broken[:MOST_BREAKS], LONGEST_NAME))}{more}."
+    return line
+
+
+def shares(found: Sequence[Alone], *, own: bool = False) -> str:
+    """Write the shares that are decided, by corrected or own confidence: "42 %", "yes in 12 %, no in none"."""
+    each = {one.decision: one.raw.share if own else one.share.value for one in found}
+    if not any(each.values()):
+        return "none"
+    written = {decision: spoken(share) if share else "none" for decision, share in each.items()}
+    return ", ".join(share if decision == ANSWERED else f"{decision} in {share}" for decision, share in written.items())
+
+
+def reaches(one: Alone, threshold: float | None) -> str:
+    """Say which probabilities a threshold decides: "from 92 %", "up to 3 %"; empty where there is none."""
+    side = "up to" if one.decision in BELOW else "from"
+    return "" if threshold is None else f"{side} {threshold_text(threshold)}"
+
+
+def enough(one: Alone, summary: Summary) -> str:
+    """Say with how many rows, or units, something could be promised."""
+    if one.units_needed is None:
+        return "there are more at every threshold"
+    rows = summary.units is None or summary.units.n_units == summary.n
+    return f"at least {round_up(one.units_needed)} {'rows' if rows else 'units'} would do"
+
 
 MOST_WARNINGS, MOST_LEFT_OUT = 4, 6
 """Warnings that are printed, and columns that are named as left out."""
@@ -172,14 +246,15 @@ def _more_often(difference: Measure, words: Vocabulary) -> str:
 
 def column_lines(summary: Summary) -> list[str]:
     """Write what every column was read as, or why it was left out."""
-    wide = max((len(one.name) for one in summary.columns), default=0) + 2
-    said = [
-        (one.name, _read_as(one) if one.left_out is None else f"left out: {one.left_out}") for one in summary.columns
-    ]
+    wide, said = max((len(one.name) for one in summary.columns), default=0) + 2, []
+    for one in summary.columns:
+        blanks = f", {one.missing:,} blank" if one.missing else ""
+        read_as = f"{one.read_as} of {one.levels:,} values{blanks}{f', {one.role}' if one.role else ''}"
+        said.append((one.name, read_as if one.left_out is None else f"left out: {one.left_out}"))
     return fact_lines(said, min(wide, 40)) or ["the inputs have no columns with names"]
 
 
-def _read_as(column: ColumnReading) -> str:
-    """Say what a column was read as, and its role."""
-    blanks = f", {column.missing:,} blank" if column.missing else ""
-    return f"{column.read_as} of {column.levels:,} values{blanks}{f', {column.role}' if column.role else ''}"
+def would_widen(units: Units, most: int = 2) -> str:
+    """Say what else hangs together, and is what findings are for; empty where nothing does."""
+    known = [f"{shlex.quote(one.column)} would widen intervals {one.widening:.1f} times" for one in units.others]
+    return f"--group {', and --group '.join(known[:most])}" if known else ""

@@ -6,6 +6,7 @@ or above 98 %.
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -16,7 +17,6 @@ from miscal.base.vocabulary import Vocabulary
 from miscal.discovery.summary import Summary
 from miscal.discovery.summary_parts import CurveNumbers
 from miscal.report.formatting import bounds, points
-from miscal.report.legend import FIELD
 
 LINEAR, LOG_ODDS = "linear", "log-odds"
 MOST_EXTREME = 0.5
@@ -110,11 +110,11 @@ class Chart:
 
     width: float
     height: float
-    x: Scale
-    y: Scale
-    x_ticks: Sequence[tuple[float, str, str]]
-    y_ticks: Sequence[tuple[float, str]]
-    marks: Sequence[Mark]
+    x: Scale = Scale(0, 1, 0, 0)
+    y: Scale = Scale(0, 1, 0, 0)
+    x_ticks: Sequence[tuple[float, str, str]] = ()
+    y_ticks: Sequence[tuple[float, str]] = ()
+    marks: Sequence[Mark] = ()
     lines: Sequence[tuple[str, str]] = ()
     titles: tuple[str, str] = ("", "")
     radius: float = 3.5
@@ -176,14 +176,13 @@ def beside_zero(measures: Mapping[str, Measure], axis: Scale, digits: int = 0) -
 
 
 WIDE, HIGH = 150, 28
-GLANCE = 4.0, WIDE - 4.0
+SIDES = 4.0, WIDE - 4.0
 """Size of a picture that stands beside a line, and where its axis across starts and stops."""
 
 
 def glance(lines: Sequence[tuple[str, str]], marks: Sequence[Mark] = ()) -> Chart:
     """Return a picture that stands beside a line, which says the same."""
-    no_axis = Scale(0, 1, 0, 0)
-    return Chart(WIDE, HIGH, no_axis, no_axis, (), (), marks, lines, radius=3, style="glance")
+    return Chart(WIDE, HIGH, marks=marks, lines=lines, radius=3, style="glance")
 
 
 def path(places: Iterable[tuple[float, float]]) -> str:
@@ -196,6 +195,11 @@ def path(places: Iterable[tuple[float, float]]) -> str:
     """
     return "".join(f"{'L' if n else 'M'}{x} {y}" for n, (x, y) in enumerate(places))
 
+
+#: Regimes from the bottom of a bar to its top.
+ORDER = ("good", "over", "under")
+#: The same drawing for wide and for narrow screens, so that its letters keep their size.
+WIDTHS = {"wide": 660, "narrow": 350}
 
 Bar = tuple[str, float, float, float, float]
 """One block of a stacked histogram: its kind, where it stands, its width and its height."""
@@ -217,16 +221,28 @@ def stacked_bars(
     return bars
 
 
-def shade(value: float, limit: float, steps: int = len(FIELD)) -> int:
-    """Which of the `steps` shades of the diverging scale a value of the field takes; 0 is the most over-confident.
-
-    Examples
-    --------
-    >>> shade(-0.5, 0.3), shade(0.0, 0.3), shade(0.3, 0.3)
-    (0, 4, 8)
-    """
-    share = (min(max(value / limit, -1.0), 1.0) + 1) / 2 if limit else 0.5
-    return min(int(share * steps), steps - 1)
+def histograms(
+    edges: Sequence[float], counts: Mapping[str, Sequence[float]], epsilon: float
+) -> tuple[list[tuple[Chart, list[Bar]]], Chart]:
+    """Draw the histogram in each width with its blocks, and the picture that stands beside its line."""
+    highest, plots = max(map(sum, zip(*counts.values(), strict=True))), []
+    for kind, width in WIDTHS.items():
+        x, y = Scale(edges[0], edges[-1], 46, width - 12), Scale(0.0, highest, 200.0, 26.0)
+        chart = Chart(
+            *(width, 246, x, y),
+            x_ticks=[(x(v), points(v, 0), "middle") for v in round_ticks(edges[0], edges[-1], width // 80)],
+            y_ticks=[(y(v), f"{v:,.0f}") for v in round_ticks(0, highest, 4) if v == int(v)],
+            marks=(),
+            lines=[("threshold", f"M{x(v)} 20V200") for v in (-epsilon, epsilon) if v and edges[0] < v < edges[-1]],
+            titles=("estimated field, percentage points", ""),
+            style=f"histogram {kind}",
+        )
+        plots.append((chart, stacked_bars(edges, counts, ORDER, x, y)))
+    across, up = Scale(edges[0], edges[-1], *SIDES), Scale(0, highest, HIGH - 3, 3)
+    strokes: dict[str, str] = defaultdict(str)
+    for kind, left, top, wide, high in stacked_bars(edges, counts, ("over", "good", "under"), across, up):
+        strokes[f"bin {kind}"] += f"M{round(left + wide / 2, 2)} {round(top + high, 2)}V{top}"
+    return plots, glance(list(strokes.items()))
 
 
 @dataclass(frozen=True)
@@ -246,6 +262,12 @@ class LogOddsScale(Scale):
             math.log(one / (1 - one)) for one in (self.low, self.high, min(max(value, self.low), self.high))
         )
         return round(self.start + (at - low) / (high - low) * (self.stop - self.start), 2)
+
+
+def bins_of(curve: CurveNumbers) -> list[tuple[float, float, float, float, int]]:
+    """Return the bins of a curve that have rows: confidence, accuracy, the ends of its interval, how many."""
+    every = zip(curve.confidence, curve.accuracy, curve.low, curve.high, curve.n, strict=True)
+    return [values for values in every if values[-1]]
 
 
 @dataclass(frozen=True)
@@ -275,14 +297,10 @@ class ProbabilityAxes:
         `said` makes the title of a dot of its confidence, its accuracy, the ends of its interval and its rows; dots may
         be `joined` on linear axes: where 0 and 1 have no place of their own, a line would lead to the ends.
         """
-        bins = (
-            [] if curve is None else zip(curve.confidence, curve.accuracy, curve.low, curve.high, curve.n, strict=False)
-        )
-        bins = [values for values in bins if values[-1]]
+        bins = [] if curve is None else bins_of(curve)
         if not bins:
             return None
-        x, y = self.x, self.y
-        largest = max(values[-1] for values in bins)
+        x, y, largest = self.x, self.y, max(values[-1] for values in bins)
         marks = [
             Mark(x.inside(f), y.inside(rate), (y.inside(low), y.inside(high)), said(f, rate, (low, high), n),
                  radius=round(1.6 + 2.6 * math.sqrt(n / largest), 2))
@@ -298,6 +316,22 @@ class ProbabilityAxes:
         up = [(y(mark), label) for mark, label in self.marks]
         return Chart(256, 256, x, y, across, up, marks, lines, titles, style=style)
 
+    def line(self, accuracy: float | None, against: float | None, drawn: Measure) -> Chart:
+        """Draw what the accuracy is compared with (a circle), the interval of the difference, and the accuracy."""
+        axis = self.along
+        lines = [("grid", "".join(f"M{axis(mark)} 2V22" for mark, _ in self.marks))]
+        if accuracy is not None and against is not None:
+            lines.append(("gap", f"M{axis.inside(against)} 12H{axis.inside(accuracy)}"))
+        if against is not None and (ends := axis.whisker(drawn.interval, against)):
+            lines.append(("whisker", f"M{ends[0]} 12H{ends[1]}M{ends[0]} 8v8M{ends[1]} 8v8"))
+        marks = [
+            Mark(axis.inside(value), 12, None, "", kind, radius)
+            for value, kind, radius in ((against, "sure", 4), (accuracy, "right", 4.5))
+            if value is not None
+        ]
+        ticks = [(axis(mark), label, "middle") for mark, label in self.marks]
+        return Chart(260, 34, axis, Scale(0, 1, 19, 2), ticks, (), marks, lines, style=f"axes-{self.name}")
+
 
 ACROSS, UP, ALONG = (38.0, 248.0), (220.0, 10.0), (8.0, 252.0)
 """Where axes start and stop, in units of their drawings."""
@@ -311,14 +345,11 @@ LINEAR_AXES = ProbabilityAxes(
 
 def axes_of(summary: Summary) -> tuple[ProbabilityAxes, ProbabilityAxes]:
     """Return the axes of a run, linear and in log-odds; the second reach as far as its numbers do."""
-    curves = [
-        one
-        for pair in (summary.curves.all, summary.curves.over, summary.curves.under)
-        for one in (pair.raw, pair.corrected)
-    ]
-    shown = [value for curve in curves if curve is not None for value in (*curve.confidence, *curve.accuracy)]
-    regimes = [*summary.regimes, *summary.hidden_regimes]
-    shown += [value for one in regimes if one.n for value in (one.accuracy, one.confidence) if value is not None]
+    pairs = (summary.curves.all, summary.curves.over, summary.curves.under)
+    curves = [curve for pair in pairs for curve in (pair.raw, pair.corrected) if curve is not None]
+    shown = [value for curve in curves for value in (*curve.confidence, *curve.accuracy)]
+    regimes = [one for one in (*summary.regimes, *summary.hidden_regimes) if one.n]
+    shown += [value for one in regimes for value in (one.accuracy, one.confidence) if value is not None]
     return LINEAR_AXES, log_odds_axes(shown)
 
 
@@ -338,15 +369,11 @@ def log_odds_axes(shown: Iterable[float]) -> ProbabilityAxes:
     inside = [mark for mark in _MARKS if low <= mark <= high]
     inside = inside if len(inside) > 1 else [low, *inside, high]
     while len(inside) > _MOST_TICKS:
-        inside = _fewer(inside)
+        # powers of ten and one half alone, or every second between the ends
+        known = [mark for mark in inside if mark == 0.5 or _is_power(mark) or _is_power(1 - mark)]
+        inside = known if 2 < len(known) < len(inside) else [*inside[:-1:2], inside[-1]]
     scales = (LogOddsScale(low, high, *ends) for ends in (ACROSS, UP, ALONG))
     return ProbabilityAxes(LOG_ODDS, *scales, marks=tuple((mark, f"{100 * mark:.6g}") for mark in inside))
-
-
-def _fewer(marks: Sequence[float]) -> list[float]:
-    """Leave out every second mark between the ends, or all but powers of ten and one half."""
-    round_ones = [mark for mark in marks if _is_power(mark) or _is_power(1 - mark) or mark == 0.5]
-    return round_ones if 2 < len(round_ones) < len(marks) else [*marks[:-1:2], marks[-1]]
 
 
 def _is_power(mark: float) -> bool:

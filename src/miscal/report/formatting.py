@@ -1,13 +1,19 @@
-"""Write numbers for readers: sensible digits, units, never ``None`` or ``NaN``.
+"""Write numbers and texts for readers: sensible digits, units, never ``None`` or ``NaN``.
 
 Probabilities are shown as percentages, differences of probabilities (the field, residuals, certificates) as signed
-percentage points, scores (smECE, Brier, log loss) as plain numbers with three decimals.
+percentage points, scores (smECE, Brier, log loss) as plain numbers with three decimals. Texts of users are cleaned and
+shortened.
 """
 
 import math
-from typing import Any
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
 
 from miscal.base import number_wording
+from miscal.base.document import Measure
 
 DASH = "\u2013"
 MINUS = "\u2212"
@@ -30,12 +36,15 @@ def finite(value: Any) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def signed(value: float, digits: int) -> str:
-    """Write a number with its sign, a true minus, and no sign on what rounds to zero."""
-    text = f"{abs(value):,.{digits}f}"
+def signed(value: Any, digits: int, times: int = 1) -> str:
+    """Write a number with its sign, a true minus, and no sign on what rounds to zero; a dash where it is undefined."""
+    number = finite(value)
+    if number is None:
+        return DASH
+    text = f"{abs(times * number):,.{digits}f}"
     if not text.strip("0.,"):
         return text
-    return ("+" if value > 0 else MINUS) + text
+    return ("+" if number > 0 else MINUS) + text
 
 
 def points(value: Any, digits: int = 1) -> str:
@@ -46,8 +55,7 @@ def points(value: Any, digits: int = 1) -> str:
     >>> points(0.0321), points(-0.2), points(0.0001), points(None)
     ('+3.2', '−20.0', '0.0', '–')
     """
-    number = finite(value)
-    return DASH if number is None else signed(100 * number, digits)
+    return signed(value, digits, 100)
 
 
 def size(value: Any, digits: int = 1) -> str:
@@ -92,11 +100,8 @@ def percent(value: Any, digits: int = 1) -> str:
     if number is None:
         return DASH
     # what is not nothing is never called 0 %
-    written = (
-        number_wording.significant(100 * number)
-        if 0 < number < 0.5 * 10.0 ** -(digits + 2)
-        else f"{100 * number:.{digits}f}"
-    )
+    small = 0 < number < 0.5 * 10.0 ** -(digits + 2)
+    written = number_wording.significant(100 * number) if small else f"{100 * number:.{digits}f}"
     return f"{written}{THIN}%"
 
 
@@ -120,8 +125,7 @@ def metric(value: Any, digits: int = 3) -> str:
     >>> metric(0.0321), metric(-0.0001)
     ('0.032', '0.000')
     """
-    number = finite(value)
-    return DASH if number is None else signed(number, digits).removeprefix("+")
+    return signed(value, digits).removeprefix("+")
 
 
 def change(value: Any, digits: int = 4) -> str:
@@ -132,8 +136,7 @@ def change(value: Any, digits: int = 4) -> str:
     >>> change(0.01234), change(-0.5), change(None)
     ('+0.0123', '−0.5000', '–')
     """
-    number = finite(value)
-    return DASH if number is None else signed(number, digits)
+    return signed(value, digits)
 
 
 def ratio(value: Any, digits: int = 2) -> str:
@@ -189,6 +192,17 @@ FORMS = {"points": points, "percent": percent, "rate": rate, "metric": metric, "
 """Ways to write the ends of an interval."""
 
 
+def lower_end(bound: Measure) -> float | None:
+    """Return a lower limit; None where there is none.
+
+    Examples
+    --------
+    >>> lower_end(Measure(value=0.12, interval=(0.0949, 1.0)))
+    0.0949
+    """
+    return bound.interval[0] if bound.interval else None
+
+
 def is_opposite(number: Any, side: int) -> bool:
     """Say whether a measure differs from zero in the direction other than `side` (-1 or +1).
 
@@ -232,3 +246,111 @@ def decimals_for(epsilon: float | None) -> int:
     if not epsilon:
         return USUAL
     return min(MOST, max(USUAL, math.ceil(1 - math.log10(100 * epsilon) - 1e-9)))
+
+
+Content = TypeVar("Content")
+
+#: Longer lists are cut to their first values, with their full length stated.
+MAX_LISTED, FIRST_LISTED = 8, 5
+#: Surrogates cannot be written as UTF-8; control characters are errors in HTML.
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+
+
+def clean(text: Any) -> str:
+    """Replace everything that HTML or UTF-8 cannot carry by U+FFFD."""
+    return _UNPRINTABLE.sub("\ufffd", str(text))
+
+
+def printable(value: Content) -> Content:
+    r"""Return the same content, of the same type, in characters that a page can carry.
+
+    Examples
+    --------
+    >>> printable({"a\x00": ("b", 1)})
+    {'a\ufffd': ('b', 1)}
+    """
+    if isinstance(value, BaseModel):
+        return value.model_copy(update={name: printable(inner) for name, inner in value})
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list | tuple):
+        inner = [printable(one) for one in value]
+        # a named tuple takes its values one by one
+        return type(value)(*inner) if hasattr(value, "_fields") else type(value)(inner)
+    if isinstance(value, dict):
+        return {clean(key): printable(inner) for key, inner in value.items()}
+    return value
+
+
+def short(text: Any, length: int = 80) -> str:
+    """Cut the text to `length` characters with its full length stated where it was cut.
+
+    Examples
+    --------
+    >>> short("abcdef", 3)
+    'abc… (6 characters)'
+    """
+    text = str(text)
+    return clean(text) if len(text) <= length else f"{clean(text[:length])}… ({count(len(text))} characters)"
+
+
+def first_sentence(text: str) -> tuple[str, str]:
+    """Split a text after its first sentence; the rest is empty where there is only one.
+
+    Examples
+    --------
+    >>> first_sentence("It is late. Go home. Now.")
+    ('It is late.', 'Go home. Now.')
+    """
+    first, stop, rest = text.strip().partition(". ")
+    return (f"{first}.", rest.strip()) if stop else (first, "")
+
+
+def begin(text: str) -> str:
+    """Write a phrase as the beginning of a sentence.
+
+    Examples
+    --------
+    >>> begin("over-confident rows of the UK")
+    'Over-confident rows of the UK'
+    """
+    return text[:1].upper() + text[1:]
+
+
+def listed(items: Sequence[str], last: str = "or") -> str:
+    """Write a list as a sentence has it.
+
+    Examples
+    --------
+    >>> listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"])
+    ('a', 'a or b', 'a, b or c')
+    """
+    return f" {last} ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
+
+
+def setting(value: Any) -> str:
+    """Put any JSON value of the settings into words.
+
+    Examples
+    --------
+    >>> setting(None), setting(True), setting([1, 0.25]), setting({"a": 1})
+    ('not set', 'yes', '1, 0.25', 'a: 1')
+    >>> setting(list(range(100)))
+    '0, 1, 2, 3, 4, … (100 in all)'
+    """
+    if value is None or value == "":
+        return "not set"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, (int, float)):
+        number = finite(value)
+        if number is None:
+            return "not defined"
+        return (str(value) if isinstance(value, int) else f"{number:.5g}").replace("-", MINUS)
+    if isinstance(value, Mapping):
+        return "; ".join(f"{key}: {setting(inner)}" for key, inner in value.items()) or "none"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        shown = value if len(value) <= MAX_LISTED else value[:FIRST_LISTED]
+        rest = [] if len(shown) == len(value) else [f"… ({count(len(value))} in all)"]
+        return ", ".join([*map(setting, shown), *rest]) or "none"
+    return short(value, 300)

@@ -1,6 +1,8 @@
 """The frame of every page: one head, one content security policy, one footer; styles and programs put in by hash.
 
-Whatever stands inside a page is escaped, and only code that is named by its hash may run.
+Whatever stands inside a page is escaped, and only code that is named by its hash may run. What the page of a run is
+drawn from is a :class:`Source`: one summary and its tables. What its evaluation rows are called is said by
+:func:`row_words`, and no other place tells all rows from test rows: every template writes ``words.rows`` and its like.
 """
 
 from __future__ import annotations
@@ -11,20 +13,119 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import version
 from importlib.util import cache_from_source
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined, pass_context
+from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined
 from jinja2.bccache import Bucket
-from jinja2.runtime import Context
 from markupsafe import Markup
 
+from miscal.base.errors import CorruptFile, FileError, command
 from miscal.base.shown import first_words
-from miscal.report import formatting, legend, texts
-from miscal.report.source import Source
+from miscal.base.vocabulary import Kind, Vocabulary, vocabulary
+from miscal.data.readers.source import own_parquet
+from miscal.discovery.run_folder import COLUMNS_FILE
+from miscal.discovery.summary import Summary, read_summary
+from miscal.discovery.tables import Tables, schema, tables_of
+from miscal.report import formatting, legend
+from miscal.report.formatting import count, decimals_for, finite, printable
+
+if TYPE_CHECKING:
+    import polars as pl
+
+REMEDY = f"run {command('discover')} again to write a complete run folder"
+
+#: Columns the page reads; what else the tables hold is left alone (the map's text and metadata are optional).
+FIELD_COLUMNS = ("row", "confidence", "correct", "delta", "visible", "hidden")
+ANSWER_PREFIX = "answer."
+"""What columns of the map begin with that hold the model's answer and the right one."""
+MAP_COLUMNS = (
+    *("row", "split", "raw_1", "raw_2", "learned_1", "learned_2", "delta", "regime"),
+    *("hidden_regime", "confidence", "correct", "corrected"),
+)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Everything the page is drawn from.
+
+    `summary` is ``summary.json``, its texts in characters that a page can carry. `field` has a row per input row:
+    `row`, `confidence`, `correct`, `delta` (negative: over-confident), `visible`, `hidden`; `map` the rows that the map
+    shows, with positions, texts and metadata. `columns` are the values of each named column.
+    """
+
+    name: str
+    summary: Summary
+    field: pl.DataFrame
+    map: pl.DataFrame
+    columns: Tables = field(default_factory=dict)
+
+    @property
+    def terms(self) -> Vocabulary:
+        """The words of its kind of probability."""
+        return vocabulary(self.summary.kind)
+
+    @property
+    def epsilon(self) -> float | None:
+        """Half-width of the well-calibrated band, in probability; None where the settings name none."""
+        return finite(self.summary.settings.get("epsilon"))
+
+    @property
+    def decimals(self) -> int:
+        """Decimals of differences and sizes in percentage points."""
+        return decimals_for(self.epsilon)
+
+    @property
+    def regime_names(self) -> dict[str, str]:
+        """What regimes are called in this run, by their names in the summary."""
+        p_values = {regime.name: regime.residual.p_value for regime in self.summary.regimes}
+        return legend.regime_names(p_values.get("good"), self.epsilon, self.terms)
+
+
+def read_source(folder: Path) -> Source:
+    """Read and check a run folder.
+
+    What is not there is a FileError, what is damaged or lacks a key or column a CorruptFile, and what a newer miscal
+    wrote a MismatchError.
+    """
+    import polars as pl
+
+    if not folder.is_dir():
+        raise FileError(f"{folder}: no such run folder; give the folder of a run, made by {command('discover')}")
+    summary = read_summary(folder)
+    rows = _read_table(folder / "field.parquet", FIELD_COLUMNS)
+    points = pl.DataFrame(schema=dict.fromkeys(MAP_COLUMNS, pl.Null))
+    if summary.map is not None:
+        points = _read_table(folder / "map.parquet", MAP_COLUMNS)
+    path, columns = folder / COLUMNS_FILE, {}
+    if path.exists():
+        columns = tables_of(_read_table(path, tuple(schema())), name=str(path))
+    return _source(summary, rows, points, columns, folder.resolve().name)
+
+
+def source_of(run: Any, name: str) -> Source:
+    """Return what the page of a discovery, or of a run read back, is drawn from; `name` calls data that are no file."""
+    return _source(run.summary, run.table, run.map, run.tables, name)
+
+
+def _source(summary: Summary, rows: pl.DataFrame, points: pl.DataFrame, columns: Tables, name: str) -> Source:
+    named = Path(summary.data.path).name if summary.data.path else ""
+    return Source(named or name, printable(summary), rows.select(FIELD_COLUMNS), points, columns)
+
+
+def _read_table(path: Path, needed: tuple[str, ...]) -> pl.DataFrame:
+    if not path.is_file():
+        raise FileError(f"{path}: no such file; {REMEDY}")
+    table = own_parquet(path)
+    missing = [name for name in needed if name not in table.columns]
+    if missing:
+        raise CorruptFile(f"{path}: column {', '.join(missing)} is missing; it has {table.columns}; {REMEDY}")
+    return table
+
 
 ASSETS = Path(__file__).parent / "assets"
 """Folder of the styles, programs and templates that pages share."""
@@ -36,7 +137,37 @@ View = dict[str, Any]
 
 _MORE_DECIMALS = {"points": 0, "size": 0, "percent": 0, "metric": 2, "change": 3}
 """Numbers that are written with as many decimals as the run needs, and so many more."""
-_NUMBERS = ("brief_points", "ratio", "count", "p_value", "rate", "seconds", "is_opposite")
+_FILTERS = ("brief_points", "ratio", "count", "p_value", "rate", "seconds", "is_opposite", "short", "listed", "begin")
+
+
+def row_words(summary: Summary) -> View:
+    """Return what the evaluation rows of a run are called, by its evidence: ``"all"``, ``"test"`` or ``"time"``.
+
+    `row` and `rows` are one and several of them, `n` their number, `kind` and `of` such as ``" on test rows"`` and ``"
+    of test rows"``, empty where they are all rows; `basis` says what the numbers of the page rest on.
+    """
+    n, some, judged = {
+        "all": (summary.n, "", "each judged by a fit that never saw its outcome"),
+        "time": (later_rows(summary), "later ", "each judged by a fit that had seen only earlier rows"),
+    }.get(summary.evidence, (summary.n_test or 0, "test ", "from which nothing was learned"))
+    rows, terms = f"{some}rows", vocabulary(summary.kind)
+    whole = f"{terms.rate.capitalize()} and {terms.probability} are averages over all {count(summary.n)} rows; "
+    sample = "" if summary.n_sample is None else f" The field was learned from {count(summary.n_sample)} of them."
+    basis = f"Unless stated otherwise, every number on this page is of {count(n)} {rows}, {judged}.{sample}"
+    if some:
+        basis = f"{whole}unless stated otherwise, every other number on this page is of {count(n)} {rows}, {judged}."
+    units, weights = summary.units, summary.weights
+    if units is not None and units.source != "rows":
+        basis += f" Intervals and p-values count by {units.unit}: {count(units.n_units)} units."
+    if weights is not None:
+        basis += f" Means are as precise as those of {weights.n_effective:,.0f} rows of equal weight."
+    beside = {"kind": some and f" on {rows}", "of": some and f" of {rows}"}
+    return View(row=f"{some}row", rows=rows, n=n, basis=basis, **beside)
+
+
+def later_rows(summary: Summary) -> int:
+    """Count the evaluation rows where each is judged by earlier ones: those of every block of time but the first."""
+    return 0 if summary.over_time is None else sum(block.n for block in summary.over_time.blocks[1:])
 
 
 def render_page(
@@ -46,7 +177,7 @@ def render_page(
     *,
     folder: Path = ASSETS,
     filters: Filters = (),
-    **values: object,
+    **values: Any,
 ) -> str:
     """Render a page that stands in one file and requests nothing from a network.
 
@@ -57,7 +188,7 @@ def render_page(
     style = legend.colour_rules() + _joined(styles, folder)
     program = f"(() => {{\n'use strict';\n{_joined(programs, folder)}}})();\n" if programs else ""
     return (
-        environment(folder, filters)
+        environment(folder, filters, values.get("decimals", formatting.USUAL))
         .get_template(template)
         .render(
             **values,
@@ -82,11 +213,12 @@ class _Compiled(FileSystemBytecodeCache):
 
 
 @cache
-def environment(folder: Path = ASSETS, filters: Filters = ()) -> Environment:
+def environment(folder: Path = ASSETS, filters: Filters = (), decimals: int = formatting.USUAL) -> Environment:
     """Return the templates of a folder and those that all pages share, with what they write numbers and texts with.
 
-    They escape everything, and refuse what is undefined.
+    They escape everything, refuse what is undefined, and write percentage points with so many `decimals`.
     """
+    usual = {name: decimals + more for name, more in _MORE_DECIMALS.items()}
     env = Environment(
         loader=FileSystemLoader([folder, ASSETS]),
         autoescape=True,
@@ -95,47 +227,33 @@ def environment(folder: Path = ASSETS, filters: Filters = ()) -> Environment:
         lstrip_blocks=True,
         bytecode_cache=_Compiled(str(Path(cache_from_source(str(ASSETS / "_"))).parent), f"{version('jinja2')}-%s.bin"),
     )
-    env.filters |= {name: getattr(formatting, name) for name in _NUMBERS}
-    env.filters |= {name: _with_decimals(name, more) for name, more in _MORE_DECIMALS.items()}
-    env.filters |= {name: getattr(texts, name) for name in ("short", "listed", "begin")}
-    env.filters["few_words"] = first_words
-    env.filters |= {"bounds": _bounds, "embed": embed, **dict(filters)}
+    env.filters |= {name: getattr(formatting, name) for name in _FILTERS}
+    env.filters |= {name: _written(getattr(formatting, name), digits) for name, digits in usual.items()}
+    env.filters["bounds"] = lambda interval, form="points": formatting.bounds(interval, form, usual.get(form))
+    env.filters |= {"few_words": first_words, "embed": embed, **dict(filters)}
     return env
 
 
-def shared(source: Source) -> dict[str, Any]:
-    """Return what every template of a run's page reads.
-
-    What the evaluation rows are called is ``words``, the words of the run's kind of probability ``terms``, and how many
-    decimals points and per cents have ``decimals``, and in brief ``digits``.
-    """
-    terms, decimals = source.terms, source.decimals
-    words = texts.row_words(source.summary)
-    return {"words": words, "terms": terms, "decimals": decimals, "digits": decimals if terms.digits else 0}
+def _written(write: Callable[..., str], usual: int) -> Callable[..., str]:
+    return lambda value, digits=usual: write(value, digits)
 
 
-def draw(source: Source, panel: str, **values: object) -> Markup:
-    """Draw the template of a panel, in ``assets/panels``, from one run; it escapes all that it prints."""
-    return Markup(environment().get_template(f"panels/{panel}.html").render(**shared(source), **values))  # noqa: S704
+def page_words(kind: Kind, decimals: int) -> dict[str, Any]:
+    """Return what every template reads: words of a kind of probability, and decimals of points, whole or in brief."""
+    terms = vocabulary(kind)
+    return {"terms": terms, "decimals": decimals, "digits": decimals if terms.digits else 0}
 
 
-def _with_decimals(name: str, more: int) -> Callable[..., str]:
-    @pass_context
-    def write(context: Context, value: Any, digits: int | None = None) -> str:
-        return getattr(formatting, name)(value, _decimals(context) + more if digits is None else digits)
-
-    return write
+def draw_template(template: str, kind: Kind, decimals: int, /, **values: object) -> Markup:
+    """Draw a part of a page; its template escapes all that it prints."""
+    env = environment(decimals=decimals)
+    return Markup(env.get_template(template).render(**page_words(kind, decimals), **values))  # noqa: S704
 
 
-@pass_context
-def _bounds(context: Context, interval: Any, form: str = "points") -> str:
-    digits = {"digits": _decimals(context) + _MORE_DECIMALS[form]} if form in _MORE_DECIMALS else {}
-    return formatting.bounds(interval, form, **digits)
-
-
-def _decimals(context: Context) -> int:
-    """Decimals of percentage points that a page is drawn with."""
-    return context.get("decimals", formatting.USUAL)
+def draw(source: Source, panel: str, /, **values: object) -> Markup:
+    """Draw the template of a panel, in ``assets/panels``, from one run; ``words`` are those of its evaluation rows."""
+    kind, words = source.summary.kind, row_words(source.summary)
+    return draw_template(f"panels/{panel}.html", kind, source.decimals, words=words, **values)
 
 
 def _joined(names: Sequence[str], folder: Path) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from miscal.discovery.summary import Summary
 from miscal.discovery.summary_parts import CurveNumbers, CurvePair
 from miscal.findings.ledger.ledger import Finding
 from miscal.findings.ledger.sizes import NOT_KNOWN, holds_zero
-from miscal.report.drawing import Scale, path, round_ticks
+from miscal.report.drawing import Scale, bins_of, path, round_ticks
 
 STATES = ("raw", "corrected")
 CURVES = 3
@@ -38,6 +38,7 @@ class Group:
     `number` is the finding's, from 1, and 0 of all rows and of single classes; `hidden` is the number by which it was
     found. `colour` is that of its curve, empty where it has none. `equal` is what happened in rows of equal
     probability. `note` stands beside its name. `unsure`: whether it is not known what the correction makes of it.
+    `curves`: its own, where it has enough rows for them.
     """
 
     number: int
@@ -51,6 +52,7 @@ class Group:
     equal: float | None = None
     note: str = ""
     unsure: bool = False
+    curves: CurvePair | None = None
 
     @property
     def ends(self) -> list[float]:
@@ -62,11 +64,13 @@ class Group:
 def groups_of(summary: Summary, most: int | None = None) -> list[Group]:
     """Return the findings of a run in their order, the first with colours of their own."""
     found, first = summary.findings[:most], named_first(summary)
+    # a run of before has none
+    curves = dict(enumerate(pair if pair.raw is not None else None for pair in summary.curves.findings))
     # the group that the three lines name has a curve
     places = sorted(range(len(found)), key=lambda place: found[place] != first)
-    drawn = [place for place in places if has_curve(summary, place + 1)][:CURVES]
+    drawn = [place for place in places if curves.get(place) is not None][:CURVES]
     colours = {place: f"g{rank}" for rank, place in enumerate(drawn, start=1)}
-    return [group_of(one, place + 1, group_name(one), colours.get(place, "")) for place, one in enumerate(found)]
+    return [group_of(one, at + 1, group_name(one), colours.get(at, ""), curves.get(at)) for at, one in enumerate(found)]
 
 
 def first_groups(summary: Summary) -> list[Group]:
@@ -79,7 +83,8 @@ def first_groups(summary: Summary) -> list[Group]:
     if first is not None and not named:
         named = [group_of(first, 0, group_name(first))]
     others = sorted((one for one in found if one not in named), key=lambda one: -abs(one.hidden.value or 0.0))
-    return [*named, *others, *class_groups(summary)]
+    of_classes = [] if summary.classes is None else sorted(summary.classes.findings, key=lambda one: one[1].p_adjusted)
+    return [*named, *others, *(group_of(one, 0, f"class {name}: {group_name(one)}") for name, one in of_classes)]
 
 
 def off_by_themselves(groups: Sequence[Group]) -> list[Group]:
@@ -88,13 +93,7 @@ def off_by_themselves(groups: Sequence[Group]) -> list[Group]:
     return [one for at, one in enumerate(groups) if at == 0 or off[at]]
 
 
-def class_groups(summary: Summary) -> list[Group]:
-    """Return the findings of single classes, the strongest first; none where there are no classes."""
-    named = [] if summary.classes is None else sorted(summary.classes.findings, key=lambda one: one[1].p_adjusted)
-    return [group_of(one, 0, f"class {name}: {group_name(one)}") for name, one in named]
-
-
-def group_of(one: Finding, number: int, name: str, colour: str = "") -> Group:
+def group_of(one: Finding, number: int, name: str, colour: str = "", curves: CurvePair | None = None) -> Group:
     """Return a finding as it is shown."""
     return Group(
         number=number,
@@ -108,13 +107,8 @@ def group_of(one: Finding, number: int, name: str, colour: str = "") -> Group:
         equal=one.expected,
         note="worse when corrected" if harmed(one) else "",
         unsure=one.fate == NOT_KNOWN,
+        curves=curves,
     )
-
-
-def has_curve(summary: Summary, number: int) -> bool:
-    """Whether a finding has a curve of its own: it is of few rows else, or of a run of before."""
-    pairs = summary.curves.findings[number - 1 : number]
-    return any(pair.raw is not None for pair in pairs)
 
 
 def all_rows(summary: Summary) -> Group | None:
@@ -129,15 +123,15 @@ def all_rows(summary: Summary) -> Group | None:
     return Group(number=0, name="all rows", n=rows or summary.n, colour="all", **measures, **said)
 
 
-def fitted_range(values: Sequence[float], least: float = 0.02) -> tuple[float, float]:
-    """Return a range within [0, 1] with round ends that holds the values, at least `least` wide.
+def fitted_range(values: Sequence[float]) -> tuple[float, float]:
+    """Return a range within [0, 1] with round ends that holds the values, at least two points wide.
 
     Examples
     --------
     >>> fitted_range([0.012, 0.051]), fitted_range([0.31, 0.84]), fitted_range([0.97, 0.999])
     ((0.01, 0.06), (0.3, 0.9), (0.97, 1.0))
     """
-    low, high = max(0.0, min(values)), min(1.0, max(values))
+    low, high, least = max(0.0, min(values)), min(1.0, max(values)), 0.02
     if high - low < least:
         low, high = max(0.0, (low + high - least) / 2), min(1.0, (low + high + least) / 2)
     ticks = round_ticks(low, high)
@@ -155,10 +149,8 @@ class Curve:
     name: str
     line: str
     band: str
-    points: Sequence[tuple[float, float]]
-    x: float = 0.0
-    y: float = 0.0
-    wide: float = 0.0
+    x: float
+    y: float
 
 
 @dataclass(frozen=True)
@@ -174,11 +166,14 @@ class Curves:
 
 
 def curves_of(
-    summary: Summary, groups: Sequence[Group], x: tuple[float, float], y: tuple[float, float]
+    summary: Summary,
+    groups: Sequence[Group],
+    x: tuple[float, float] = (46.0, 352.0),
+    y: tuple[float, float] = (318.0, 10.0),
 ) -> Curves | None:
     """Draw reliability curves before and after the correction; None where there is none of all rows."""
-    named: list[tuple[str, str, CurvePair]] = [("all", "all rows", summary.curves.all)]
-    named += [(one.colour, one.name, summary.curves.findings[one.number - 1]) for one in groups if one.colour]
+    named = [("all", "all rows", summary.curves.all)]
+    named += [(one.colour, one.name, one.curves) for one in groups if one.colour and one.curves is not None]
     if summary.curves.all.raw is None:
         return None
     return drawn_curves([(colour, name, dict(pair)) for colour, name, pair in named], x, y)
@@ -200,14 +195,14 @@ def drawn_curves(
     states = {}
     for state in STATES:
         known = [(colour, name, curve) for colour, name, pair in named if (curve := pair.get(state)) is not None]
-        states[state] = _placed([_curve(*one, across, up) for one in known], across, up)
+        states[state] = _placed(known, across, up)
     ends = max(says[0], comes[0]), min(says[1], comes[1])
     return Curves(across, up, tuple(round_ticks(*says, 4)), tuple(round_ticks(*comes, 4)), ends, states)
 
 
-def _curve(colour: str, name: str, curve: CurveNumbers, x: Scale, y: Scale) -> Curve:
-    numbers = zip(curve.confidence, curve.accuracy, curve.low, curve.high, curve.n, strict=True)
-    every = [one for one in numbers if one[-1]]
+def _line(curve: CurveNumbers, x: Scale, y: Scale) -> tuple[list[tuple[float, float]], str]:
+    """Return the places of a curve, and its band."""
+    every = bins_of(curve)
     # a value that few rows have would be drawn as a spike
     bins = known if len(known := [one for one in every if one[-1] >= FEW]) > 1 else every
     # one value alone is a short stroke: a path of one place shows nothing
@@ -215,26 +210,26 @@ def _curve(colour: str, name: str, curve: CurveNumbers, x: Scale, y: Scale) -> C
     points, low, high = (
         [(round(x.inside(one[0]) + by, 2), y.inside(one[side])) for one in bins for by in apart] for side in (1, 2, 3)
     )
-    return Curve(colour, name, path(points), f"{path([*low, *reversed(high)])}Z", points)
+    return points, f"{path([*low, *reversed(high)])}Z"
 
 
-def _placed(curves: list[Curve], x: Scale, y: Scale) -> tuple[Curve, ...]:
-    """Put each name at the point of its curve where it is clear of all curves and of the names before it."""
+def _placed(known: Sequence[tuple[str, str, CurveNumbers]], x: Scale, y: Scale) -> tuple[Curve, ...]:
+    """Draw curves, each with its name where it is clear of all curves and of the names before it."""
+    lines = [_line(curve, x, y) for _, _, curve in known]
     placed: list[Curve] = []
-    for one in curves:
-        wide = LETTER * len(one.name) / 2
-        free = []
+    for (colour, name, _), (points, band) in zip(known, lines, strict=True):
+        wide, free = LETTER * len(name) / 2, []
         # from the right, where a reader looks for a name
-        for at, (across, up) in enumerate(reversed(one.points)):
+        for at, (across, up) in enumerate(reversed(points)):
             beside = wide + 7
             for right, below in ((0, -8), (0, 15), (beside, 4), (-beside, 4)):
                 middle = min(max(across + right, x.start + wide), x.stop - wide)
                 height = min(max(up + below, y.stop + 4), y.start - 3)
-                lines = (_clear(other.points, middle, height - 4, wide) for other in curves)
-                names = (abs(other.y - height) for other in placed if abs(other.x - middle) < wide + other.wide)
-                free.append((min(*lines, *names, CLEAR), -at, middle, height))
+                near = (one for one in placed if abs(one.x - middle) < wide + LETTER * len(one.name) / 2)
+                clear = (_clear(other, middle, height - 4, wide) for other, _ in lines)
+                free.append((min(*clear, *(abs(one.y - height) for one in near), CLEAR), -at, middle, height))
         _, _, across, up = max(free)
-        placed.append(replace(one, x=round(across, 1), y=round(up, 1), wide=wide))
+        placed.append(Curve(colour, name, path(points), band, round(across, 1), round(up, 1)))
     return tuple(placed)
 
 
@@ -244,3 +239,9 @@ def _clear(points: Sequence[tuple[float, float]], x: float, y: float, wide: floa
     inside = places[(places >= points[0][0]) & (places <= points[-1][0])]
     heights = np.interp(inside, *np.array(points).T)
     return float(np.abs(heights - y).min(initial=CLEAR))
+
+
+def forest_axis(groups: Sequence[Group], more: Sequence[float] = ()) -> Scale:
+    """Return the axis that holds every number of the groups, and `more`."""
+    ends = [*more, *(end for one in groups for end in one.ends)]
+    return Scale(*fitted_range(ends or [0.0, 1.0]), 8.0, 392.0)

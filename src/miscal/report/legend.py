@@ -1,11 +1,7 @@
 """The names and colours of everything on the page, in one list.
 
-Panels read the names, :func:`colour_rules` writes the colours as CSS variables, and :func:`for_program` hands both to
-the page's own program.
+Panels read the names, and :func:`colour_rules` writes the colours as CSS variables.
 """
-
-from collections.abc import Mapping
-from typing import Any
 
 from miscal.base.vocabulary import Vocabulary
 from miscal.evidence.settings import SIGNIFICANCE
@@ -13,53 +9,7 @@ from miscal.report.formatting import brief_points
 
 #: Regimes by their name in the summary, in the order of the page.
 REGIMES = ("over", "under", "good")
-ALL_ROWS = "All rows"
-#: The fields that the map is coloured by, by their columns.
-FIELD_NAMES = {"hidden": "Hidden field", "delta": "Field (visible + hidden)", "visible": "Visible field"}
-#: Corrections by their name in the summary, in the order of the page.
-CORRECTIONS = {
-    "raw": "Uncorrected",
-    "miscal": "miscal (local)",
-    "isotonic": "Isotonic regression",
-    "temperature": "Temperature scaling",
-    "platt": "Platt scaling",
-}
-#: Both views of the map, by the names of their columns.
-PANES = {"learned": "Learned geometry", "raw": "Raw inputs"}
 PROJECTIONS = {"pca": "principal components", "tsne": "t-SNE projection", "umap": "UMAP projection"}
-#: Settings, scores of candidates and stages of a run by their keys; keys that are not here are shown as they are.
-KEYS = {
-    "seed": "Random seed",
-    "epsilon": "Threshold of the regimes",
-    "level": "Significance level",
-    "global_map": "Map of the {probability} alone",
-    "confidence": "{probability}",
-    "correct": "Outcome",
-    "structure": "Local structure found",
-    "gain": "Gain in log loss per row",
-    "gain_error": "Standard error of the gain",
-    "score": "Score test of local structure (z)",
-    "pairs": "Pair of values beyond chance",
-    "sigma": "Kernel width (sigma)",
-    "lambda": "Weight of the mass penalty (lambda)",
-    "alpha": "Strength of the correction (alpha)",
-    "epoch": "Chosen epoch",
-    "n_epochs": "Epochs",
-    "name": "Candidate",
-    "proxy": "Proxy",
-    "log_loss": "Log loss",
-    "brier": "Brier score",
-}
-STAGES = {
-    "read": "Reading the data",
-    "split": "Splitting the rows",
-    "field": "Learning the field",
-    "regimes": "Finding the regimes",
-    "corrections": "Fitting the corrections",
-    "answer": "Testing what is claimed",
-    "measures": "Measuring the rows",
-    "map": "Making the map",
-}
 
 #: The shades of the field from over- to under-confident, the colours of categories, and those of numbers.
 FIELD = tuple(f"d{step}" for step in range(9))
@@ -113,20 +63,6 @@ COLOURS = {
     "s6": ("#14386e", "#ffe08a"),
 }
 
-#: Regimes in the order of the field; a row's code is its place here, the last one for rows without a local estimate.
-CODES = ("over", "good", "under", "none")
-
-
-def regime_code(name: str | None) -> int:
-    """Return the place of a regime in the order of the field, the last place where there is none.
-
-    Examples
-    --------
-    >>> [regime_code(name) for name in ("over", "good", "under", None)]
-    [0, 1, 2, 3]
-    """
-    return CODES.index(name) if name in CODES else len(CODES) - 1
-
 
 def regime_labels(terms: Vocabulary) -> dict[str, str]:
     """Return what regimes are called, in the order of the page.
@@ -138,24 +74,6 @@ def regime_labels(terms: Vocabulary) -> dict[str, str]:
     {'over': 'Over-confident', 'under': 'Under-confident', 'good': 'Well calibrated'}
     """
     return {name: terms.regime(name).capitalize() for name in REGIMES}
-
-
-def slice_labels(terms: Vocabulary) -> dict[str, str]:
-    """Return what slices are called: all rows, and the regimes."""
-    return {"all": ALL_ROWS, **regime_labels(terms)}
-
-
-def field_ends(name: str, terms: Vocabulary) -> tuple[str, str]:
-    """Return what both ends of the scale of a field mean.
-
-    Examples
-    --------
-    >>> from miscal.base.vocabulary import vocabulary
-    >>> field_ends("hidden", vocabulary("answer"))
-    ('right less often than rows of equal confidence', 'right more often')
-    """
-    hidden = terms.often_beside("over"), terms.often("under")
-    return hidden if name == "hidden" else (terms.over, terms.under)
 
 
 def regime_names(good_p: float | None, epsilon: float | None, terms: Vocabulary) -> dict[str, str]:
@@ -175,20 +93,6 @@ def regime_names(good_p: float | None, epsilon: float | None, terms: Vocabulary)
     return {**regime_labels(terms), "good": "Near zero" if epsilon is None else f"Within \u00b1{brief_points(epsilon)}"}
 
 
-def key_label(key: str, terms: Vocabulary) -> str:
-    """Return what a key of the settings is called on the page.
-
-    Examples
-    --------
-    >>> from miscal.base.vocabulary import vocabulary
-    >>> words = vocabulary("answer")
-    >>> key_label("seed", words), key_label("on_invalid", words), key_label("global_map", words)
-    ('Random seed', 'On invalid', 'Map of the confidence alone')
-    """
-    label = KEYS.get(key, key.replace("_", " ")).replace("{probability}", terms.probability)
-    return label[:1].upper() + label[1:]
-
-
 def colour_rules() -> str:
     """Return the colours as style rules: a CSS variable each, and a line colour for each shade of the field."""
     light, dark = (" ".join(f"--{name}: {shades[place]};" for name, shades in COLOURS.items()) for place in range(2))
@@ -197,26 +101,3 @@ def colour_rules() -> str:
         + " ".join(f".{name} {{ stroke: var(--{name}); }}" for name in FIELD)
         + "\n"
     )
-
-
-def for_program(regimes: Mapping[str, str], terms: Vocabulary) -> dict[str, Any]:
-    """Return the names, and the variables of the colours, that the page's program draws with."""
-    ends = {key: field_ends(key, terms) for key in FIELD_NAMES}
-    return {
-        "regimes": _levels(regimes),
-        "hidden_regimes": _levels({name: terms.often_beside(name) for name in REGIMES}),
-        "fields": [
-            {"key": key, "name": name, "low": ends[key][0], "high": ends[key][1]} for key, name in FIELD_NAMES.items()
-        ],
-        "probability": terms.probability,
-        "outcomes": [terms.other, terms.one],
-        "told": terms.told,
-        "field": FIELD,
-        "categories": CATEGORIES,
-        "numbers": NUMBERS,
-    }
-
-
-def _levels(regimes: Mapping[str, str]) -> list[dict[str, str]]:
-    names = {**{name: label.lower() for name, label in regimes.items()}, "none": "no local estimate"}
-    return [{"name": names[code], "colour": code} for code in CODES]

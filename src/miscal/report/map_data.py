@@ -1,4 +1,4 @@
-"""The rows of the page: those of the map, and those that are shown as examples, chosen and shortened.
+"""The rows of the page: its map, and those that are shown as examples, chosen and shortened.
 
 Rows travel column by column, positions as integers on a grid, categories as codes, so that thousands of rows with
 their texts fit on the page.
@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING, Any
 from miscal.base.vocabulary import Vocabulary
 from miscal.discovery.layout import BACK, GAP, shared_beginnings
 from miscal.findings.residuals import EPSILON
-from miscal.report import legend
-from miscal.report.drawing import shade
-from miscal.report.formatting import finite
-from miscal.report.frame import View, embedded_size
-from miscal.report.source import ANSWER_PREFIX, Source
-from miscal.report.texts import clean, short
+from miscal.report.formatting import clean, count, finite, short
+from miscal.report.frame import ANSWER_PREFIX, Source, View, draw, embedded_size
+from miscal.report.legend import CATEGORIES, FIELD, NUMBERS, PROJECTIONS, REGIMES
+from miscal.report.sheet import Fold
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,6 +36,64 @@ GRID = 4095
 STATIC_ROWS = 3_500
 
 
+#: The fields that the map is coloured by, by their columns.
+FIELD_NAMES = {"hidden": "Hidden field", "delta": "Field (visible + hidden)", "visible": "Visible field"}
+
+
+#: Both views of the map, by the names of their columns.
+PANES = {"learned": "Learned geometry", "raw": "Raw inputs"}
+
+
+#: Regimes in the order of the field; a row's code is its place here, the last one for rows without a local estimate.
+CODES = ("over", "good", "under", "none")
+
+
+def regime_code(name: str | None) -> int:
+    """Return the place of a regime in the order of the field, the last place where there is none.
+
+    Examples
+    --------
+    >>> [regime_code(name) for name in ("over", "good", "under", None)]
+    [0, 1, 2, 3]
+    """
+    return CODES.index(name) if name in CODES else len(CODES) - 1
+
+
+def field_ends(name: str, terms: Vocabulary) -> tuple[str, str]:
+    """Return what both ends of the scale of a field mean.
+
+    Examples
+    --------
+    >>> from miscal.base.vocabulary import vocabulary
+    >>> field_ends("hidden", vocabulary("answer"))
+    ('right less often than rows of equal confidence', 'right more often')
+    """
+    hidden = terms.often_beside("over"), terms.often("under")
+    return hidden if name == "hidden" else (terms.over, terms.under)
+
+
+def for_program(regimes: Mapping[str, str], terms: Vocabulary) -> dict[str, Any]:
+    """Return the names, and the variables of the colours, that the page's program draws with."""
+    ends = {key: field_ends(key, terms) for key in FIELD_NAMES}
+
+    def levels(names: Mapping[str, str]) -> list[dict[str, str]]:
+        return [{"name": names.get(code, "no local estimate"), "colour": code} for code in CODES]
+
+    return {
+        "regimes": levels({name: label.lower() for name, label in regimes.items()}),
+        "hidden_regimes": levels({name: terms.often_beside(name).lower() for name in REGIMES}),
+        "fields": [
+            {"key": key, "name": name, "low": ends[key][0], "high": ends[key][1]} for key, name in FIELD_NAMES.items()
+        ],
+        "probability": terms.probability,
+        "outcomes": [terms.other, terms.one],
+        "told": terms.told,
+        "field": FIELD,
+        "categories": CATEGORIES,
+        "numbers": NUMBERS,
+    }
+
+
 def sample(table: "pl.DataFrame", most: int) -> "pl.DataFrame":
     """At most `most` rows, evenly spaced, in their order: the same rows every time."""
     if table.height <= most:
@@ -47,7 +103,7 @@ def sample(table: "pl.DataFrame", most: int) -> "pl.DataFrame":
 
 def colour_limit(values: Sequence[float | None], step: float = EPSILON) -> float:
     """Where the diverging scale ends: the 98th percentile of the field's size in whole steps, at least two of them."""
-    sizes = sorted(abs(v) for v in values if v is not None and math.isfinite(v))
+    sizes = sorted(abs(v) for v in map(finite, values) if v is not None)
     # an odd number of steps that rounding has made a little more than it is, is no step more
     steps = math.ceil(sizes[int(0.98 * (len(sizes) - 1))] / step - 1e-9) if sizes else 0
     return round(max(2, steps) * step, 12)
@@ -61,44 +117,58 @@ def grid_positions(values: Sequence[float | None]) -> list[int]:
     >>> grid_positions([0.0, 1.0, None, 0.5])
     [0, 4095, -1, 2048]
     """
-    finite = [v for v in values if v is not None and math.isfinite(v)]
-    if not finite:
-        return [-1] * len(values)
-    low, high = min(finite), max(finite)
-    span = high - low
-    return [
-        -1 if v is None or not math.isfinite(v) else round(GRID * (v - low) / span) if span > 0 else GRID // 2
-        for v in values
-    ]
+    known = [finite(v) for v in values]
+    low = min((v for v in known if v is not None), default=0.0)
+    span = max((v for v in known if v is not None), default=0.0) - low
+    return [-1 if v is None else round(GRID * (v - low) / span) if span > 0 else GRID // 2 for v in known]
+
+
+def atlas(source: Source) -> Fold:
+    """Show the rows by the page's program, the drawing for print, and how many rows of how many are shown."""
+    payload, n_total = map_payload(source), source.summary.map.n_total if source.summary.map else 0
+    first, n = payload["first"], payload["n"]
+    body = draw(
+        source, "atlas", payload=payload, panes=static_panes(payload) if n else [], total=n_total or source.summary.n,
+        structure=source.summary.field.structure, shades=FIELD,
+        # what the drawing is coloured by, where its scale ends, and what both ends mean
+        field_name=FIELD_NAMES[first].lower(), limit=payload["limits"][first],
+        ends=field_ends(first, source.terms),
+    )  # fmt: skip
+    line = f"{count(n)} of {count(max(n, n_total))} rows to point at and colour"
+    return Fold("atlas", "Map", line if n else "The run left no rows to show", [body])
 
 
 def map_payload(source: Source) -> dict[str, Any]:
     """Return the map's rows as JSON values."""
-    table = sample(source.map, MAX_ROWS)
+    table, made = sample(source.map, MAX_ROWS), source.summary.map
     columns, left_off = metadata(table)
     decimals = source.decimals
     # two more than are shown, as shares of 1
     fine = decimals + 3
     step = min(EPSILON, source.epsilon or EPSILON)
     hidden = table["hidden_regime"].to_list()
-    fields = {key: rounded(table[key].to_list(), fine) for key in legend.FIELD_NAMES if key in table.columns}
+    fields = {key: rounded(table[key].to_list(), fine) for key in FIELD_NAMES if key in table.columns}
     return {
         "n": table.height,
         "grid": GRID,
-        "legend": legend.for_program(source.regime_names, source.terms),
+        "legend": for_program(source.regime_names, source.terms),
         "decimals": decimals,
         # the map is for what no reliability diagram shows; where all rows are over-confident, delta has one colour
         "first": "hidden" if "hidden" in fields and source.summary.field.structure else "delta",
         "fields": fields,
         "limits": {key: colour_limit(values, step) for key, values in fields.items()},
-        "panes": panes(source, table),
+        "panes": [
+            {"name": name, "title": title, "method": short(projection(made and made.method), MAX_NAME)}
+            | {axis: grid_positions(table[f"{name}_{place}"].to_list()) for axis, place in (("x", 1), ("y", 2))}
+            for name, title in PANES.items()
+        ],
         "row": table["row"].to_list(),
         "confidence": rounded(table["confidence"].to_list(), fine),
         "corrected": rounded(table["corrected"].to_list(), fine),
         "correct": [None if v is None else int(v) for v in table["correct"].to_list()],
         "split": coded(table["split"].to_list()),
-        "regime": [legend.regime_code(v) for v in table["regime"].to_list()],
-        "hidden_regime": [legend.regime_code(v) for v in hidden] if any(hidden) else None,
+        "regime": [regime_code(v) for v in table["regime"].to_list()],
+        "hidden_regime": [regime_code(v) for v in hidden] if any(hidden) else None,
         "text": texts(table),
         "meta": columns,
         "left_off": left_off,
@@ -116,29 +186,14 @@ def column_name(column: str) -> str:
     return clean(column.split(".", 1)[1])[:MAX_NAME]
 
 
-def panes(source: Source, table: "pl.DataFrame") -> list[dict[str, Any]]:
-    """Return the two views: positions and the method that made them."""
-    made = source.summary.map
-    return [
-        {
-            "name": name,
-            "title": title,
-            "method": short(projection(made and made.method), MAX_NAME),
-            "x": grid_positions(table[f"{name}_1"].to_list()),
-            "y": grid_positions(table[f"{name}_2"].to_list()),
-        }
-        for name, title in legend.PANES.items()
-    ]
-
-
 def projection(method: str | None) -> str:
     """Return what the method that made a view is called."""
-    return legend.PROJECTIONS.get(method, method) if method else "unknown projection"
+    return PROJECTIONS.get(method, method) if method else "unknown projection"
 
 
 def rounded(values: Sequence[float | None], digits: int) -> list[float | None]:
     """Numbers with few digits; null where undefined."""
-    return [None if v is None or not math.isfinite(v) else round(float(v), digits) for v in values]
+    return [None if v is None else round(v, digits) for v in map(finite, values)]
 
 
 def coded(values: Sequence[Any]) -> dict[str, Any]:
@@ -150,10 +205,7 @@ def coded(values: Sequence[Any]) -> dict[str, Any]:
     {'levels': ['b', 'a'], 'codes': [0, 1, 0, -1]}
     """
     names = [None if v is None or v == "" else clean(v)[:MAX_NAME] for v in values]
-    sizes: dict[str, int] = {}
-    for name in names:
-        if name is not None:
-            sizes[name] = sizes.get(name, 0) + 1
+    sizes = Counter(name for name in names if name is not None)
     levels = sorted(sizes, key=lambda name: (-sizes[name], name))
     index = {name: code for code, name in enumerate(levels)}
     return {"levels": levels, "codes": [-1 if name is None else index[name] for name in names]}
@@ -192,34 +244,41 @@ def metadata(table: "pl.DataFrame") -> tuple[list[dict[str, Any]], list[str]]:
 def encode(column: "pl.Series") -> dict[str, Any]:
     """Return a metadata column as numbers (more than twelve distinct) or as coded categories."""
     if column.dtype.is_numeric() and column.n_unique() > 12:
-        values = [None if v is None else float(v) for v in column.to_list()]
-        return {"values": [None if v is None or not math.isfinite(v) else float(f"{v:.4g}") for v in values]}
+        return {"values": [None if v is None else float(f"{v:.4g}") for v in map(finite, column.to_list())]}
     values = column.to_list()
     if any(isinstance(v, bool) for v in values):
         values = [None if v is None else "yes" if v else "no" for v in values]
     return coded([f"{v:g}" if isinstance(v, float) else v for v in values])
 
 
+def shade(value: float, limit: float) -> int:
+    """Which shade of the diverging scale a value of the field takes; 0 is the most over-confident.
+
+    Examples
+    --------
+    >>> shade(-0.5, 0.3), shade(0.0, 0.3), shade(0.3, 0.3)
+    (0, 4, 8)
+    """
+    share = (min(max(value / limit, -1.0), 1.0) + 1) / 2 if limit else 0.5
+    return min(int(share * len(FIELD)), len(FIELD) - 1)
+
+
 def static_panes(payload: dict[str, Any]) -> list[dict[str, Any]]:
     """Both panes with `paths`, one SVG path per shade of the field, of `n` rows: for print and without scripts."""
-    step = max(1, math.ceil(payload["n"] / STATIC_ROWS))
-    return [_static_pane(pane, payload, step) for pane in payload["panes"]]
-
-
-def _static_pane(pane: dict[str, Any], payload: dict[str, Any], step: int) -> dict[str, Any]:
-    marks: dict[int, list[str]] = {}
     values, limit = payload["fields"][payload["first"]], payload["limits"][payload["first"]]
-    for i in range(0, payload["n"], step):
-        value = values[i]
-        if pane["x"][i] >= 0 and pane["y"][i] >= 0 and value is not None:
-            # the grid is drawn on 400 by 300 units with a margin of 8
-            x = round(8 + 384 * pane["x"][i] / GRID, 1)
-            y = round(292 - 284 * pane["y"][i] / GRID, 1)
-            marks.setdefault(shade(value, limit), []).append(f"M{x:g} {y:g}h0")
-    # the weak shades go first, so that what matters lies on top
-    order = sorted(marks, key=lambda step: abs(step - len(legend.FIELD) // 2))
-    paths = {legend.FIELD[step]: "".join(marks[step]) for step in order}
-    return {**pane, "n": sum(map(len, marks.values())), "paths": paths}
+    every, drawn = max(1, math.ceil(payload["n"] / STATIC_ROWS)), []
+    for pane in payload["panes"]:
+        marks: dict[int, list[str]] = {}
+        for across, up, value in list(zip(pane["x"], pane["y"], values, strict=True))[::every]:
+            if across >= 0 and up >= 0 and value is not None:
+                # the grid is drawn on 400 by 300 units with a margin of 8
+                x, y = round(8 + 384 * across / GRID, 1), round(292 - 284 * up / GRID, 1)
+                marks.setdefault(shade(value, limit), []).append(f"M{x:g} {y:g}h0")
+        # the weak shades go first, so that what matters lies on top
+        order = sorted(marks, key=lambda step: abs(step - len(FIELD) // 2))
+        paths = {FIELD[step]: "".join(marks[step]) for step in order}
+        drawn.append({**pane, "n": sum(map(len, marks.values())), "paths": paths})
+    return drawn
 
 
 EXAMPLE_TEXT = 300
@@ -240,40 +299,31 @@ def examples(source: Source, asked: Sequence[Sequence[int]]) -> list[list[View]]
     wanted = {row for rows in asked for row in rows}
     numbers, seen = _by_row(source.field, wanted), _by_row(source.map, wanted)
     names = [name for name in source.map.columns if name.startswith(COLUMN_PREFIXES)]
-    told = any(_text(values) for values in seen.values())
+    told, terms = any(_text(values) for values in seen.values()), source.terms
     surprise = {name: _surprise(source.map[name]) for name in names if not told}
+
+    def example(row: int, text: str) -> View:
+        own = seen.get(row, {})
+        confidence, visible, correct = (finite(numbers[row][name]) for name in ("confidence", "visible", "correct"))
+        telling = [name for name in surprise if _is_known(own.get(name))]
+        telling.sort(key=lambda name: -surprise[name](own[name]))
+        return View(
+            row=row,
+            text=text if len(text) <= EXAMPLE_TEXT else f"{text[:EXAMPLE_TEXT]}…",
+            answers=tuple(_answers(own)),
+            columns=[f"{short(column_name(name), 40)} {_shown(own[name])}" for name in telling[:EXAMPLE_COLUMNS]],
+            confidence=confidence,
+            outcome=terms.unknown if correct is None else terms.told.format(terms.one if correct else terms.other),
+            expected=None if confidence is None or visible is None else confidence + visible,
+            corrected=finite(own.get("corrected")),
+        )
+
     made = []
     for rows in asked:
         known = [row for row in rows if row in numbers]
         texts = from_difference([_text(seen.get(row, {})) for row in known])
-        made.append(
-            [
-                View(row=row, **_example(text, numbers[row], seen.get(row, {}), surprise, source.terms))
-                for row, text in zip(known, texts, strict=True)
-            ]
-        )
+        made.append([example(row, text) for row, text in zip(known, texts, strict=True)])
     return made
-
-
-def _example(
-    text: str,
-    numbers: Mapping[str, Any],
-    seen: Mapping[str, Any],
-    surprise: Mapping[str, Callable[[Any], float]],
-    terms: Vocabulary,
-) -> View:
-    confidence, visible, correct = (finite(numbers.get(name)) for name in ("confidence", "visible", "correct"))
-    telling = [name for name in surprise if _is_known(seen.get(name))]
-    telling.sort(key=lambda name: -surprise[name](seen[name]))
-    return View(
-        text=text if len(text) <= EXAMPLE_TEXT else f"{text[:EXAMPLE_TEXT]}…",
-        answers=tuple(_answers(seen)),
-        columns=[f"{short(column_name(name), 40)} {_shown(seen[name])}" for name in telling[:EXAMPLE_COLUMNS]],
-        confidence=confidence,
-        outcome=terms.unknown if correct is None else terms.told.format(terms.one if correct else terms.other),
-        expected=None if confidence is None or visible is None else confidence + visible,
-        corrected=finite(seen.get("corrected")),
-    )
 
 
 def from_difference(texts: Sequence[str]) -> list[str]:

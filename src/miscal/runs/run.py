@@ -73,7 +73,7 @@ class Run(ShowsItself):
         return "\n".join(brief_lines(self.summary, self.path))
 
     def _repr_html_(self) -> str:
-        from miscal.report.page import notebook
+        from miscal.report.group_panels import notebook
 
         return notebook(self.summary)
 
@@ -366,8 +366,8 @@ class Run(ShowsItself):
         InputError
             If another file, or a folder, is there, or it lies in the folder of a run under another name.
         """
+        from miscal.report.frame import source_of
         from miscal.report.page import MARK, build
-        from miscal.report.source import source_of
 
         source = source_of(self._content.with_map(), Path(path).stem)
         return write_new(path, build(source).encode(), mark=MARK, writer="a report of miscal")

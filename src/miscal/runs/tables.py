@@ -25,11 +25,10 @@ from miscal.discovery.tables import ColumnTable, class_findings_table, classes_t
 from miscal.findings.conditions.condition import with_features
 from miscal.findings.ledger.values import EXPLAINED, ColumnValue
 from miscal.report.brief import finding_words
-from miscal.report.displays import FindingsDisplay, OverviewDisplay, ReliabilityDisplay
-from miscal.report.formatting import count, decimals_for, percent, points
-from miscal.report.opening import cut
-from miscal.report.sheet import Column, Sheet, Table, measured
-from miscal.report.texts import begin, clean
+from miscal.report.displays import FindingsDisplay, OverviewDisplay
+from miscal.report.formatting import begin, clean, count, decimals_for, percent, points
+from miscal.report.reliability import ReliabilityDisplay
+from miscal.report.sheet import Column, Sheet, Table, cut, measured
 
 _FINDING = {
     **{"class": "class", "number": "number", "description": "group", "n": "rows", "confidence": "predicted"},

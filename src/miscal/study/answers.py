@@ -14,8 +14,7 @@ from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.conditions.condition import read_condition
 from miscal.findings.ledger.values import value_words
 from miscal.findings.shared_findings import SHARED
-from miscal.report.formatting import brief_points, count, metric, percent, points, size
-from miscal.report.texts import short
+from miscal.report.formatting import brief_points, count, metric, percent, points, short, size
 from miscal.study.aggregates import beyond_chance
 from miscal.study.tables import LEARNED, SOUGHT, Tables, Words, of_method
 

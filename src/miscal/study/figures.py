@@ -17,9 +17,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from miscal.base.arrays import counted
-from miscal.report.formatting import percent
+from miscal.report.formatting import clean, percent
 from miscal.report.legend import PROJECTIONS
-from miscal.report.texts import clean
 from miscal.study import aggregates, drawing
 from miscal.study.drawing import INK, MUTED, OKABE_ITO, OVER, RULE, UNDER
 from miscal.study.paper import DATASETS, EXAMPLE, GAPS, beside, reproduced

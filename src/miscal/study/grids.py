@@ -13,10 +13,9 @@ from urllib.parse import quote
 import polars as pl
 
 from miscal.base.vocabulary import EVENT
-from miscal.report.alone import FIRST_ERROR
-from miscal.report.formatting import DASH, brief, count, metric, percent, signed, size
+from miscal.report.brief import FIRST_ERROR
+from miscal.report.formatting import DASH, brief, count, metric, percent, short, signed, size
 from miscal.report.sheet import Cell, Column, Table
-from miscal.report.texts import short
 from miscal.study import paper
 from miscal.study.aggregates import certificates, deferral_numbers, null_numbers, seed_numbers, threshold_numbers
 from miscal.study.answers import firsts, list_names, ranks, roughly

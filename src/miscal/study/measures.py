@@ -43,7 +43,7 @@ from miscal.estimators.kernel import nearest
 from miscal.evidence.power import threshold_sensitivity
 from miscal.evidence.stability import slice_bootstrap
 from miscal.findings.enrichment import clean_label, encode
-from miscal.report.alone import FIRST_ERROR
+from miscal.report.brief import FIRST_ERROR
 from miscal.runs.compare.estimates import group_means
 from miscal.study.aggregates import OUTCOME, SIGN
 from miscal.study.pair_result import FieldRows, PairResult, TableRows

@@ -17,11 +17,9 @@ from miscal.base.arrays import counted
 from miscal.base.files import disk_errors, replace_file, write_whole
 from miscal.base.shown import escaped, markdown_table
 from miscal.data.writing import defused
-from miscal.report.formatting import DASH, change, metric, points
+from miscal.report.formatting import DASH, change, metric, points, short
 from miscal.report.frame import render_page
-from miscal.report.opening import opening
-from miscal.report.sheet import Table
-from miscal.report.texts import short
+from miscal.report.sheet import Table, opening
 from miscal.study import figures, grids
 from miscal.study.answers import Row, in_order, label, matrices, ranks, told
 from miscal.study.drawing import look, write

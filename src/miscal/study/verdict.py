@@ -15,7 +15,7 @@ from miscal.discovery.summary_parts import Answer as Lines
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.verdict import in_points
 from miscal.report.formatting import metric, points
-from miscal.report.opening import aligned, cut, opening_lines
+from miscal.report.sheet import aligned, cut, opening_lines
 from miscal.study.aggregates import beyond_chance, verdict
 from miscal.study.answers import answers, in_order, label, list_names, ranks, residuals, shared_lines
 from miscal.study.claims import claims

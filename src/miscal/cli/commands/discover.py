@@ -80,7 +80,7 @@ def run_discovery(
         def answered(answer: "Answer") -> None:
             nonlocal show
             # a moving line would stand in the way of what stays, and lines of stages between the answer and the rest
-            from miscal.report.opening import opening_lines
+            from miscal.report.sheet import opening_lines
 
             shown.close()
             said.extend(opening_lines(answer, "…" if draws_blocks() else "..."))
@@ -207,7 +207,7 @@ def corrected_lines(done: "Corrected", out: str) -> list[str]:
     `done`: what became of the rows; `out`: the file, as it was named.
     """
     from miscal.base.shown import fact_lines
-    from miscal.report.opening import cut, opening_lines
+    from miscal.report.sheet import cut, opening_lines
 
     shown = [cut(one, LONGEST) for one in done.warnings[:MOST_WARNED]]
     facts = [("columns", columns_used(done.columns, vocabulary(done.kind))), *(("warning", one) for one in shown)]

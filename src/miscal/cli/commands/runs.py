@@ -67,7 +67,7 @@ def report(run_dir: RunDir) -> None:
     """Draw the report of a run again, from the files in its folder."""
     from miscal.base.files import locked
     from miscal.discovery.run_folder import check_seal
-    from miscal.report import render
+    from miscal.report.page import render
 
     check_seal(run_dir)
     with locked(run_dir):

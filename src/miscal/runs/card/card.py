@@ -36,8 +36,7 @@ from miscal.findings.enrichment import written_time
 from miscal.findings.ledger.ledger import Finding
 from miscal.findings.ledger.values import ColumnValue
 from miscal.findings.residuals import holm, observed_over_expected, proportion_residual
-from miscal.report.alone import alone_line
-from miscal.report.brief import at_thresholds
+from miscal.report.brief import alone_line, at_thresholds
 from miscal.runs.compare.compared_rows import column_again, rows_again
 from miscal.runs.monitor.document import Monitoring
 

@@ -13,9 +13,8 @@ from miscal.base.shown import escaped
 from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.discovery.summary_parts import Answer
 from miscal.evidence.settings import SIGNIFICANCE
-from miscal.report.formatting import NBSP, count, decimals_for, p_value, percent
+from miscal.report.formatting import NBSP, count, decimals_for, p_value, percent, printable
 from miscal.report.sheet import Cell, Column, Fold, Part, Sheet, Table, measured
-from miscal.report.source import printable
 from miscal.runs.card.card import GRADES, Card, Segment, card
 
 Share = Callable[[float | None], str]

@@ -25,7 +25,7 @@ from miscal.discovery.summary_parts import Answer
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.alone import decisions_of, error_key, thresholds_of
 from miscal.findings.residuals import holm
-from miscal.report.alone import alone_at
+from miscal.report.brief import alone_at
 from miscal.report.sheet import Sheet
 from miscal.runs.compare import estimates
 from miscal.runs.compare.compared_rows import RunRows, Sides, match_rows, names_of, read_rows

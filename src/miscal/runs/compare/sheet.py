@@ -14,14 +14,23 @@ from miscal.base.vocabulary import ANSWER, Vocabulary, vocabulary
 from miscal.discovery.summary_parts import Answer
 from miscal.findings.verdict import in_points
 from miscal.report.drawing import Scale, beside_zero
-from miscal.report.formatting import DASH, count, decimals_for, metric, p_value, percent, points, rate
-from miscal.report.groups import Group, drawn_curves
-from miscal.report.opening import cut
-from miscal.report.panels.groups import forest_axis
-from miscal.report.panels.verdict import lower_end
-from miscal.report.sheet import Cell, Column, Fold, Forest, Picture, Sheet, Table, measured
-from miscal.report.source import printable
-from miscal.report.texts import begin, listed, short
+from miscal.report.formatting import (
+    DASH,
+    begin,
+    count,
+    decimals_for,
+    listed,
+    lower_end,
+    metric,
+    p_value,
+    percent,
+    points,
+    printable,
+    rate,
+    short,
+)
+from miscal.report.groups import Group, drawn_curves, forest_axis
+from miscal.report.sheet import Cell, Column, Fold, Forest, Picture, Sheet, Table, cut, measured
 from miscal.runs.compare.document import ComparedRuns, GroupPair, RunNumbers
 
 LONGEST_NAME, LONGEST, HEAD = 60, 30, 16

@@ -14,11 +14,9 @@ from miscal.discovery.answer import LONGEST_NAME, spoken
 from miscal.discovery.summary_parts import Answer
 from miscal.findings.verdict import alike_points, in_points
 from miscal.report.drawing import Chart, course_chart
-from miscal.report.formatting import NBSP, bounds, count, decimals_for, metric, points, rate, signed
-from miscal.report.groups import Group
-from miscal.report.panels.groups import forest_axis
+from miscal.report.formatting import NBSP, bounds, count, decimals_for, metric, points, printable, rate, signed
+from miscal.report.groups import Group, forest_axis
 from miscal.report.sheet import Cell, Column, Fold, Forest, Picture, Sheet, Table, measured
-from miscal.report.source import printable
 
 MONITOR_VERSION = 5
 """Version of the layout of ``monitor.json``; raised whenever a key changes its meaning or is removed."""

@@ -43,7 +43,7 @@ from miscal.evidence.simultaneous import SUMS, clipped_logit, running_interval, 
 from miscal.findings.alone import BELOW, decisions_of, error_key
 from miscal.findings.conditions.condition import Frame
 from miscal.findings.residuals import EPSILON
-from miscal.report.alone import alone_at
+from miscal.report.brief import alone_at
 from miscal.runs.monitor.document import (
     BROKEN,
     FINDING,

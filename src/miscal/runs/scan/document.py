@@ -29,12 +29,10 @@ from miscal.discovery.tables import Tables, by_column
 from miscal.findings.ledger.ledger import Finding, FindingsMethod
 from miscal.findings.ledger.values import ColumnValue
 from miscal.report.brief import group_columns
-from miscal.report.formatting import count, metric, p_value, rate
-from miscal.report.groups import Group, drawn_curves, group_of
-from miscal.report.panels.groups import column_views, forest_axis
+from miscal.report.formatting import begin, count, metric, p_value, printable, rate
+from miscal.report.group_panels import column_views
+from miscal.report.groups import Group, drawn_curves, forest_axis, group_of
 from miscal.report.sheet import Cell, Column, Fold, Forest, Picture, Sheet, Table, measured
-from miscal.report.source import printable
-from miscal.report.texts import begin
 from miscal.runs.scan import correct_row
 from miscal.runs.scan.correction import ScanCorrection, ScanMap, ScanShift
 from miscal.runs.scan.plan import Counted
@@ -389,10 +387,8 @@ def sheet_of(summary: ScanSummary) -> Sheet:
 def _values(found: ScanSummary, tables: Tables) -> Markup:
     """Draw the values of the columns, as the page of a run has them."""
     # a terminal needs no templates
-    from miscal.report.frame import environment
+    from miscal.report.frame import draw_template
 
-    terms, views = vocabulary(found.kind), column_views(tables)
-    words = {"terms": terms, "decimals": 1, "digits": 1 if terms.digits else 0}
-    panel = environment().get_template("panels/columns.html")
-    drawn = panel.render(columns=views, more=len(tables) - len(views), n=found.n, kind="rows", listed=99, **words)
-    return Markup(drawn)  # noqa: S704 - its template escapes what it prints
+    views = column_views(tables)
+    values = {"columns": views, "more": len(tables) - len(views), "n": found.n, "kind": "rows", "listed": 99}
+    return draw_template("panels/columns.html", found.kind, 1, **values)

@@ -21,7 +21,7 @@ from miscal.base.number_wording import duration
 from miscal.base.threads import n_workers
 from miscal.data.writing import write_table
 from miscal.report.frame import render_page
-from miscal.report.opening import aligned
+from miscal.report.sheet import aligned
 from miscal.study.drawing import look, write
 from miscal.study.plan import differing
 from miscal.study.synthetic.experiments import KEYS, RESREG, ExperimentCell, Settings, cells_of, costs_of, from_stored

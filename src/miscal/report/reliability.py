@@ -14,11 +14,10 @@ from miscal.base.vocabulary import EVENT, Kind, vocabulary
 from miscal.calibration.labelled_rows import class_column
 from miscal.calibration.metrics.curve import SmoothReliabilityCurve, smooth_reliability_curve
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
-from miscal.report.displays.findings import Display, check_some, literal, percent_axis
-from miscal.report.formatting import count, percent, size
+from miscal.report.displays import Display, literal, percent_axis
+from miscal.report.formatting import begin, count, percent, size
 from miscal.report.groups import fitted_range
 from miscal.report.legend import CATEGORIES
-from miscal.report.texts import begin
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,7 +73,8 @@ class ReliabilityDisplay(Display):
     def __init__(
         self, curves: Mapping[str, SmoothReliabilityCurve], *, kind: Kind = EVENT, name: str | None = None
     ) -> None:
-        check_some(curves, "curves")
+        if not curves:
+            raise InputError("there are no curves to draw")
         self.curves, self.kind, self.name = dict(curves), kind, name
         self._words, self._ref_line = vocabulary(kind), True
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from markupsafe import Markup
+
 from miscal.base.arrays import counted
 from miscal.base.shown import brief_names
 from miscal.base.vocabulary import Vocabulary
@@ -18,25 +20,15 @@ from miscal.findings.ledger.sizes import CORRECTED
 from miscal.findings.ledger.values import EXPLAINED, FEW_ROWS, FINDING, ColumnValue
 from miscal.findings.residuals import EPSILON
 from miscal.findings.verdict import fate_words, together_words
-from miscal.report.alone import alone_line
-from miscal.report.drawing import GLANCE, HIGH, Chart, Mark, Scale, glance, path, reach_of
-from miscal.report.formatting import NBSP, bounds, count, points
-from miscal.report.frame import View, draw
-from miscal.report.groups import (
-    Group,
-    all_rows,
-    curves_of,
-    first_groups,
-    fitted_range,
-    groups_of,
-    has_curve,
-    off_by_themselves,
-)
+from miscal.report import formatting
+from miscal.report.brief import alone_line
+from miscal.report.drawing import HIGH, SIDES, Chart, Mark, Scale, glance, path, reach_of
+from miscal.report.formatting import NBSP, bounds, clean, count, first_sentence, listed, points, short
+from miscal.report.frame import ASSETS, Source, View, draw, draw_template
+from miscal.report.groups import Group, all_rows, curves_of, first_groups, forest_axis, groups_of, off_by_themselves
+from miscal.report.legend import COLOURS
 from miscal.report.map_data import examples
-from miscal.report.opening import opening
-from miscal.report.sheet import Fold, Picture
-from miscal.report.source import Source
-from miscal.report.texts import clean, first_sentence, listed, short
+from miscal.report.sheet import Fold, Picture, opening
 
 FIRST, LEAST = 6, 3
 """Groups of the first screen at most, and at least; the list below has all."""
@@ -75,7 +67,7 @@ def first_screen(summary: Summary) -> dict[str, Any]:
     rows = [one for one in (all_rows(summary), *first) if one is not None]
     changed = any(one.corrected is not None and abs(one.corrected - one.predicted) >= CHANGED for one in rows)
     rows = rows if changed else [replace(one, corrected=None) for one in rows]
-    curves = curves_of(summary, groups, (46.0, 352.0), (318.0, 10.0))
+    curves = curves_of(summary, groups)
     return {
         **opening(summary.answer),
         "alone": alone,
@@ -92,10 +84,32 @@ def first_screen(summary: Summary) -> dict[str, Any]:
     }
 
 
-def forest_axis(groups: Sequence[Group], more: Sequence[float] = ()) -> Scale:
-    """Return the axis that holds every number of the groups, and `more`."""
-    ends = [*more, *(end for one in groups for end in one.ends)]
-    return Scale(*fitted_range(ends or [0.0, 1.0]), 8.0, 392.0)
+USED = ("paper", "ink", "muted", "rule", "link", "use", "good", "g1", "g2", "g3")
+"""Colours of the first screen."""
+
+
+THEMES = {
+    "light": ('[data-jp-theme-light="true"]', ".vscode-light", 'html[theme="light"]'),
+    "dark": ('[data-jp-theme-light="false"]', ".vscode-dark", 'html[theme="dark"]'),
+}
+"""How Jupyter, VS Code and Colab say that they are light or dark, whatever the screen is."""
+
+
+def notebook(summary: Summary) -> str:
+    """Return the first screen of a run's page for a notebook: no program, nothing from a network."""
+    light, dark = (" ".join(f"--{name}: {COLOURS[name][place]};" for name in USED) for place in range(2))
+    # by the theme of the notebook, else by that of the screen
+    rules = [f".miscal-run {{ {light} }}", f"@media (prefers-color-scheme: dark) {{ .miscal-run {{ {dark} }} }}"]
+    for theme, shades in zip(THEMES.values(), (light, dark), strict=True):
+        rules.append(f"{', '.join(f'{one} .miscal-run' for one in theme)} {{ {shades} }}")
+    return draw_template(
+        "notebook.html",
+        summary.kind,
+        formatting.decimals_for(formatting.finite(summary.settings.get("epsilon"))),
+        style=Markup((ASSETS / "answer.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
+        colours=Markup("\n".join(rules) + "\n"),  # noqa: S704
+        **first_screen(summary),
+    )
 
 
 SHOWN = 20
@@ -111,7 +125,8 @@ def findings(source: Source) -> Fold | None:
     method = summary.findings_method
     if method is None or method.candidates == 0:
         return None
-    groups, rows = groups_of(summary, SHOWN), _rows(source)
+    groups = groups_of(summary, SHOWN)
+    rows = _rows(source, groups)
     body = draw(
         source, "findings", groups=groups, rows=rows, along=forest_axis(groups), method=method, corrected=CORRECTED,
         left_out=max(0, len(summary.findings) - SHOWN), accounted=len(summary.accounted_for),
@@ -121,37 +136,29 @@ def findings(source: Source) -> Fold | None:
     return Fold("findings", "All groups", "", [body])
 
 
-def _rows(source: Source) -> list[View]:
+def _rows(source: Source, groups: Sequence[Group]) -> list[View]:
     """Return what is shown of each finding once it is opened, its most telling rows among it."""
-    summary, terms = source.summary, source.terms
-    found = summary.findings[:SHOWN]
+    summary, found = source.summary, source.summary.findings[:SHOWN]
     telling = examples(source, [one.rows[:MAX_EXAMPLES] for one in found])
-    return [
-        View(
+    shown = []
+    for group, one, rows in zip(groups, found, telling, strict=True):
+        trend = one.condition if isinstance(one.condition, Trend) else None
+        compared = "Beside rows in the same groups above" if group.number > 1 else ""
+        compared = "Its upper third against its lower third" if trend else compared
+        view = View(
             finding=one,
-            curves=curves_of(summary, [replace(group, colour=group.colour or "plain")], (46.0, 352.0), (318.0, 10.0))
-            if has_curve(summary, group.number)
-            else None,
+            curves=curves_of(summary, [replace(group, colour=group.colour or "plain")]) if group.curves else None,
             examples=rows,
             together=together_words(one, found).removeprefix(", "),
-            conditional=_compared(one, group.number),
-            trend=_trend(one, one.condition, source, terms) if isinstance(one.condition, Trend) else None,
+            conditional=compared if one.conditional.value is not None else "",
+            trend=_trend(one, trend, source) if trend else None,
             also=_also(one),
             origin=_origin(one),
-            odds=odds_in_words(one.odds_ratio, terms),
+            odds=odds_in_words(one.odds_ratio, source.terms),
             fate=fate_words(one.fate, one.units_needed),
         )
-        for group, one, rows in zip(groups_of(summary, SHOWN), found, telling, strict=True)
-    ]
-
-
-def _compared(finding: Finding, number: int) -> str:
-    """Say what its conditional size compares; empty where that says no more than the size itself."""
-    if finding.conditional.value is None:
-        return ""
-    if isinstance(finding.condition, Trend):
-        return "Its upper third against its lower third"
-    return "Beside rows in the same groups above" if number > 1 else ""
+        shown.append(view)
+    return shown
 
 
 def _also(finding: Finding) -> str:
@@ -185,25 +192,20 @@ def odds_in_words(ratio: float | None, terms: Vocabulary) -> str:
     return f"{'over 100' if ratio > 100 else f'{ratio:.2g}'} times"
 
 
-def _trend(finding: Finding, condition: Trend, source: Source, terms: Vocabulary) -> Picture | None:
+def _trend(finding: Finding, condition: Trend, source: Source) -> Picture | None:
     """Draw how much more often rows are right than rows of equal confidence, along a column; None without its table."""
-    column = clean(condition.column)
-    bins = [one for one in source.columns.get(column, ()) if not isinstance(one.condition, Missing)]
-    bins = [one for one in bins if one.hidden.value is not None]
+    column, terms = clean(condition.column), source.terms
+    bins = [one for one in source.columns.get(column, ()) if one.hidden.value is not None]
+    bins = [one for one in bins if not isinstance(one.condition, Missing)]
     if len(bins) < 2:
         return None
     reach, last = reach_of((one.hidden for one in bins), _LEAST_REACH), len(bins) - 1
     x, y = Scale(0, last, 40.0, 208.0), Scale(-reach, reach, 104.0, 8.0)
-    marks = [
-        Mark(
-            x(place),
-            y(one.hidden.value or 0.0),
-            y.whisker(one.hidden.interval),
-            f"{one.value}: {count(one.n)} rows, {points(one.hidden.value, source.decimals)} points "
-            f"({bounds(one.hidden.interval, digits=source.decimals)})",
-        )
-        for place, one in enumerate(bins)
-    ]
+    marks = []
+    for place, one in enumerate(bins):
+        size, ends = points(one.hidden.value, source.decimals), bounds(one.hidden.interval, digits=source.decimals)
+        said = f"{one.value}: {count(one.n)} rows, {size} points ({ends})"
+        marks.append(Mark(x(place), y(one.hidden.value or 0.0), y.whisker(one.hidden.interval), said))
     chart = Chart(
         *(222, 134, x, y),
         x_ticks=[(x.start - 6, bins[0].value, "start"), (x.stop + 6, bins[-1].value, "end")],
@@ -215,9 +217,8 @@ def _trend(finding: Finding, condition: Trend, source: Source, terms: Vocabulary
         signed=True,
     )
     often = "less" if finding.sign == "over" else "more"
-    drawn = (
-        f"Points above and below rows of equal {terms.probability}, by tenths of the rows, with 95{NBSP}% intervals."
-    )
+    equal = f"rows of equal {terms.probability}"
+    drawn = f"Points above and below {equal}, by tenths of the rows, with 95{NBSP}% intervals."
     return Picture(f"The {condition.higher} is, the {often} often {terms.comes_true()}", chart, drawn)
 
 
@@ -247,14 +248,14 @@ def columns(source: Source) -> Fold | None:
 
 def _glance(values: Sequence[ColumnValue]) -> Chart | None:
     """Draw what is hidden at every value of the columns, beside zero; findings have the colours of their sign."""
-    known = [(one.hidden.value, one) for one in values if one.hidden.value is not None]
+    known = sorted((one for one in values if one.hidden.value is not None), key=lambda one: -one.n)[:_MOST_DOTS]
     if not known:
         return None
-    shown = sorted(sorted(known, key=lambda one: -one[1].n)[:_MOST_DOTS], key=lambda one: one[1].mark == FINDING)
-    reach = max(_LEAST_REACH, *(abs(size) for size, _ in shown))
-    across = Scale(-reach, reach, *GLANCE)
-    kinds = [("under" if size > 0 else "over") if one.mark == FINDING else "other" for size, one in shown]
-    marks = [Mark(across(size), HIGH / 2, None, "", kind) for kind, (size, _) in zip(kinds, shown, strict=True)]
+    reach = max(_LEAST_REACH, *(abs(one.hidden.value) for one in known))
+    across, marks = Scale(-reach, reach, *SIDES), []
+    for one in sorted(known, key=lambda one: one.mark == FINDING):
+        kind = ("under" if one.hidden.value > 0 else "over") if one.mark == FINDING else "other"
+        marks.append(Mark(across(one.hidden.value), HIGH / 2, None, "", kind))
     return glance([("zero", f"M{across(0)} 3V25")], marks)
 
 
@@ -273,7 +274,11 @@ def _column(name: str, values: Sequence[ColumnValue], most: int, least: float) -
     # the values that findings name, and of the others the largest; in the order of the table
     weights = [(one.finding is None, -one.n) for one in values]
     shown = [values[at] for at in sorted(sorted(range(len(values)), key=weights.__getitem__)[:most])]
-    axis, ordered = _axis(shown, least), not any(one.is_text for one in values)
+    # intervals of a few rows would make all others too short to see
+    tested = [one for one in shown if one.mark != FEW_ROWS] or shown
+    ends = [end for one in tested for size in (one.hidden, one.after) for end in size.interval or ()]
+    reach = max([least, *(abs(end) for end in ends if end is not None)])
+    axis, ordered = Scale(-reach, reach, 4.0, 156.0), not any(one.is_text for one in values)
     rows = [
         View(
             value=one,
@@ -285,7 +290,10 @@ def _column(name: str, values: Sequence[ColumnValue], most: int, least: float) -
         )
         for place, one in enumerate(shown)
     ]
-    return View(name=name, rows=rows, more=len(values) - len(shown), ordered=ordered, about=_counted(values))
+    findings, explained = (sum(one.mark == mark for one in values) for mark in (FINDING, EXPLAINED))
+    about = [counted(len(values), "value"), *([counted(findings, "finding")] if findings else [])]
+    about += [f"{explained} explained by findings"] if explained else []
+    return View(name=name, rows=rows, more=len(values) - len(shown), ordered=ordered, about=", ".join(about))
 
 
 def _bar(one: ColumnValue, axis: Scale) -> Chart:
@@ -294,23 +302,4 @@ def _bar(one: ColumnValue, axis: Scale) -> Chart:
     if ends := axis.whisker(one.hidden.interval):
         lines.append(("whisker", f"M{ends[0]} 8H{ends[1]}"))
     left = [] if one.after.value is None else [Mark(axis.inside(one.after.value), 8, None, "", "sure")]
-    return Chart(160, 16, axis, Scale(0, 1, 16, 0), (), (), left, lines, radius=3)
-
-
-def _axis(values: Sequence[ColumnValue], least: float) -> Scale:
-    # intervals of a few rows would make all others too short to see
-    tested = [one for one in values if one.mark != FEW_ROWS] or values
-    ends = [end for one in tested for size in (one.hidden, one.after) for end in size.interval or ()]
-    reach = max([least, *(abs(end) for end in ends if end is not None)])
-    return Scale(-reach, reach, 4.0, 156.0)
-
-
-def _counted(values: Sequence[ColumnValue]) -> str:
-    """Count the values, and those that findings name."""
-    many = len(values)
-    parts = [f"{many:,} value{'' if many == 1 else 's'}"]
-    if findings := sum(one.mark == FINDING for one in values):
-        parts.append(f"{findings} finding{'' if findings == 1 else 's'}")
-    if explained := sum(one.mark == EXPLAINED for one in values):
-        parts.append(f"{explained} explained by findings")
-    return ", ".join(parts)
+    return Chart(160, 16, marks=left, lines=lines, radius=3)

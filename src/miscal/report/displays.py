@@ -1,4 +1,8 @@
-"""Findings as bars: how much more or less often each group comes true than rows of equal probability."""
+"""Drawings on matplotlib axes: made of finished values, drawn by `plot`, and described by `alt_text`.
+
+Here are the first screen of a run and its findings as bars; :mod:`miscal.report.reliability` has the diagram.
+matplotlib is imported when something is drawn, and not before; ``pip install "miscal[plot]"`` brings it.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +11,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-from miscal.base.errors import InputError
 from miscal.base.extras import need
 from miscal.base.number_wording import spoken
 from miscal.base.vocabulary import ANSWER, EVENT, Kind, vocabulary
 from miscal.discovery.findings import named_findings
 from miscal.discovery.summary import Summary
 from miscal.findings.ledger.ledger import Finding
-from miscal.report.drawing import Scale
-from miscal.report.formatting import bounds, count, points
-from miscal.report.groups import Curve, Group, all_rows, curves_of, first_groups, fitted_range, off_by_themselves
+from miscal.report.formatting import begin, bounds, clean, count, points
+from miscal.report.groups import Curve, all_rows, curves_of, first_groups, fitted_range, off_by_themselves
 from miscal.report.legend import COLOURS
-from miscal.report.texts import begin, clean
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -130,20 +131,6 @@ def percent_axis(axis: Any) -> None:
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.6g}".replace("-", "\u2212")))
 
 
-def check_some(values: Any, what: str) -> None:
-    """Refuse to draw nothing.
-
-    Examples
-    --------
-    >>> check_some((), "findings")
-    Traceback (most recent call last):
-    ...
-    miscal.base.errors.InputError: there are no findings to draw
-    """
-    if not len(values):
-        raise InputError(f"there are no {what} to draw")
-
-
 MOST_GROUPS = 8
 """Groups that are drawn."""
 
@@ -188,12 +175,10 @@ class OverviewDisplay:
 
     def plot(self, axes: tuple[Axes, Axes] | None = None) -> OverviewDisplay:
         """Draw on two axes; by default on those of a new figure, which also gets the three lines."""
-        from miscal.base.extras import need
-
         need("plot", "found.plot")
-        import matplotlib.pyplot as plt
-
         if axes is None:
+            import matplotlib.pyplot as plt
+
             size = (12.5, max(4.9, 1.9 + 0.5 * len(self.groups)))
             figure, axes = plt.subplots(1, 2, figsize=size, width_ratios=(1, 1.2), layout="constrained")
             answer = self.summary.answer
@@ -203,34 +188,45 @@ class OverviewDisplay:
         self.axes_, self.figure_ = axes, axes[0].figure
         palette = colours(axes[0])
         palette |= {"all": palette["good"], "": palette["ink"]}
-        self._curves(axes[0], palette)
-        self._forest(axes[1], palette)
+        self._draw_curves(axes[0], palette)
+        self._draw_forest(axes[1], palette)
         return self
 
-    def _curves(self, ax: Axes, colour: dict[str, str]) -> None:
-        pairs = {"all": self.summary.curves.all}
-        pairs |= {one.colour: self.summary.curves.findings[one.number - 1] for one in self.groups if one.number}
+    def _draw_curves(self, ax: Axes, colour: dict[str, str]) -> None:
+        from matplotlib.patheffects import withStroke
+
+        pairs = {"all": self.summary.curves.all, **{one.colour: one.curves for one in self.groups if one.number}}
         drawn = curves_of(self.summary, [one for one in self.groups if one.number], (0.0, _SIDE), (_SIDE, 0.0))
-        shown = [] if drawn is None else drawn.states["raw"]
-        whole = (0.0, 1.0)
-        across, up, ends = (
-            (whole,) * 3 if drawn is None else ((drawn.x.low, drawn.x.high), (drawn.y.low, drawn.y.high), drawn.ends)
-        )
+        across = up = ends = (0.0, 1.0)
+        shown: Sequence[Curve] = ()
+        if drawn is not None:
+            across, up, ends = (drawn.x.low, drawn.x.high), (drawn.y.low, drawn.y.high), drawn.ends
+            shown = drawn.states["raw"]
         for one in shown:
-            curve = pairs[one.colour].raw
-            wide = 3 if one.colour == "all" else 1.8
-            ax.plot(curve.confidence, curve.accuracy, color=colour[one.colour], lw=wide)
-            ax.fill_between(curve.confidence, curve.low, curve.high, color=colour[one.colour], alpha=0.08, lw=0)
+            curve, own = pairs[one.colour].raw, colour[one.colour]
+            ax.plot(curve.confidence, curve.accuracy, color=own, lw=3 if one.colour == "all" else 1.8)
+            ax.fill_between(curve.confidence, curve.low, curve.high, color=own, alpha=0.08, lw=0)
         for one in shown:
-            _name(ax, one, colour)
+            # names stand where the page has them
+            ax.text(
+                *(round(one.x / _SIDE, 2), round((_SIDE - one.y) / _SIDE, 2), literal(one.name)),
+                transform=ax.transAxes, color=colour[one.colour],
+                ha="center", va="baseline", fontsize="small", fontweight="bold",
+                path_effects=[withStroke(linewidth=3, foreground=ax.get_facecolor())],
+            )  # fmt: skip
         ax.plot(ends, ends, ls=":", lw=1, color=colour["muted"])
         ax.set(xlim=across, ylim=up, box_aspect=1, anchor="N")
         ax.set(xlabel=f"{self._words.heads[1]}, %", ylabel=f"{self._words.heads[0]}, %")
-        percent_axis(ax.xaxis)
-        percent_axis(ax.yaxis)
+        for axis in (ax.xaxis, ax.yaxis):
+            percent_axis(axis)
 
-    def _forest(self, ax: Axes, colour: dict[str, str]) -> None:
+    def _draw_forest(self, ax: Axes, colour: dict[str, str]) -> None:
         rows = self.groups
+
+        def beside(text: str, end: tuple[int, int], at: int, **style: Any) -> None:
+            style |= {"xytext": (at, 0), "textcoords": "offset points", "ha": "right", "annotation_clip": False}
+            ax.annotate(text, end, **style)
+
         for place, one in enumerate(rows):
             own, (low, high) = colour[one.colour], one.happened.interval or (None, None)
             ax.axhline(place, color=colour["rule"], lw=0.8, zorder=0)
@@ -243,7 +239,12 @@ class OverviewDisplay:
                 ax.plot(one.equal, place, "D", color=colour["muted"], ms=4)
             if one.corrected is not None:
                 ax.plot(one.corrected, place, "|", color=colour["muted"], ms=14)
-            _numbers(ax, place, one, own, colour)
+            corrected = "" if one.corrected is None else spoken(one.corrected)
+            texts = (spoken(one.predicted), spoken(one.happened.value or 0.0), corrected)
+            for at, text, shade in zip(_COLUMNS, texts, (colour["ink"], own, colour["muted"]), strict=True):
+                weight = "bold" if shade == own and at == _COLUMNS[1] else "normal"
+                beside(text, (1, place), at, va="center", color=shade, fontweight=weight,
+                       xycoords=ax.get_yaxis_transform())  # fmt: skip
         names = [f"{wrapped(one.name, 34, 2)}\n{one.n:,} rows" for one in rows]
         ax.set_yticks(range(len(rows)), names, fontsize="small")
         happened, predicted = self._words.heads
@@ -252,35 +253,12 @@ class OverviewDisplay:
         equal = f"   ◆ others of equal {self._words.probability}" if any(one.equal is not None for one in rows) else ""
         ax.set_xlabel(f"○ {predicted}   ● {happened}   | corrected{equal}, %")
         for at, head in zip(_COLUMNS, (predicted, happened, "corrected"), strict=True):
-            text = "\n".join(textwrap.wrap(head, 9))
-            ax.annotate(text, (1, 1), xytext=(at, 0), xycoords="axes fraction", textcoords="offset points", ha="right",
-                        va="bottom", fontsize="small", color=colour["muted"], annotation_clip=False)  # fmt: skip
+            beside("\n".join(textwrap.wrap(head, 9)), (1, 1), at, va="bottom", color=colour["muted"],
+                   xycoords="axes fraction", fontsize="small")  # fmt: skip
         percent_axis(ax.xaxis)
         ax.tick_params(axis="y", length=0)
         for side in ("top", "right", "left"):
             ax.spines[side].set_visible(False)
-
-
-def _name(ax: Axes, curve: Curve, colour: dict[str, str]) -> None:
-    """Write the name of a curve where the page has it."""
-    from matplotlib.patheffects import withStroke
-
-    across, up = Scale(0.0, _SIDE, 0.0, 1.0), Scale(_SIDE, 0.0, 0.0, 1.0)
-    ax.text(
-        across(curve.x), up(curve.y), literal(curve.name), transform=ax.transAxes, color=colour[curve.colour],
-        ha="center", va="baseline", fontsize="small",
-        fontweight="bold", path_effects=[withStroke(linewidth=3, foreground=ax.get_facecolor())],
-    )  # fmt: skip
-
-
-def _numbers(ax: Axes, place: int, one: Group, own: str, colour: dict[str, str]) -> None:
-    """Write what was predicted, what happened and what the correction says beside a group."""
-    corrected = "" if one.corrected is None else spoken(one.corrected)
-    texts = (spoken(one.predicted), spoken(one.happened.value or 0.0), corrected)
-    for at, text, shade in zip(_COLUMNS, texts, (colour["ink"], own, colour["muted"]), strict=True):
-        weight = "bold" if shade == own and at == _COLUMNS[1] else "normal"
-        ax.annotate(text, (1, place), xytext=(at, 0), xycoords=ax.get_yaxis_transform(), textcoords="offset points",
-                    ha="right", va="center", color=shade, fontweight=weight, annotation_clip=False)  # fmt: skip
 
 
 MOST = 20
