@@ -67,8 +67,8 @@ def run_discovery(
     import time
     from contextlib import ExitStack
 
+    from miscal.base.progress import Progress
     from miscal.base.workers import copying
-    from miscal.discovery.progress import Progress
     from miscal.report import write_run
     from miscal.runs.discover import check_settings
     from miscal.runs.shown_progress import stages
