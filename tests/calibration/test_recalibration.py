@@ -9,7 +9,7 @@ from scipy.special import expit, logit
 from scipy.stats import t as student
 
 from miscal.calibration.labelled_rows import labelled
-from miscal.calibration.metrics.recalibration import calibration_intercept, calibration_slope, observed_expected
+from miscal.calibration.metrics.scores import calibration_intercept, calibration_slope, observed_expected
 
 ALL = (observed_expected, calibration_intercept, calibration_slope)
 

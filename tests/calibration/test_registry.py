@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from miscal.base.errors import InputError
 from miscal.calibration.labelled_rows import check_rows
 from miscal.calibration.metrics.registry import METRICS, Metric, correction_metrics
 from miscal.calibration.metrics.scores import mean_of_values
@@ -37,8 +36,7 @@ TOY = Metric(
     "Absolute error",
     absolute_error,
     lambda rows, *_draws: mean_of_values(rows, np.abs(rows.correct - rows.confidence)),
-    lower_is_better=True,
-    compares_corrections=True,
+    better="lower",
 )
 
 
@@ -83,11 +81,6 @@ def test_intervals_stay_where_the_mean_can_lie():
     assert low == 0.0 <= high <= 1.0
     low, high = global_scores([1, 1, 0], [1.0, 1.0, 0.0])["confidence"].interval
     assert (low, high) == (0.0, 1.0)
-
-
-def test_a_metric_that_compares_says_which_it_prefers():
-    with pytest.raises(InputError, match=r"'toy' is to compare corrections.*lower_is_better"):
-        Metric("toy", "Toy", absolute_error, TOY.estimate_of, compares_corrections=True)
 
 
 @pytest.mark.whole

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from miscal.base.document import Measure, interval, number
+from miscal.base.document import Measure
 from miscal.base.errors import InputError, argument
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.scores import log_losses, mean_interval
@@ -188,9 +188,7 @@ def costs(blanked: BlankedRows | None, every: LabelledRows, corrected: np.ndarra
     some = {name: None if values is None else values[blanked.row] for name, values in some.items()}
     found = {}
     for column, after in zip(blanked.columns, parts, strict=True):
-        difference = mean_interval(log_losses(outcome, after) - log_losses(outcome, before), **some)
-        limits = interval(*(difference.interval or (None, None)))
-        found[column] = Measure(value=number(difference.value), interval=limits)
+        found[column] = Measure.of(mean_interval(log_losses(outcome, after) - log_losses(outcome, before), **some))
     return found
 
 

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from miscal.base.document import Measure, interval, number
+from miscal.base.document import Measure, number
 from miscal.base.folds import PERIODS, period_starts
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.metrics.curve import curve_of
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS, gap_of, slice_number
-from miscal.calibration.metrics.inference import DRAWS, smece_of
+from miscal.calibration.metrics.inference import DRAWS, ErrorEstimate, smece_of
 from miscal.calibration.metrics.registry import METRICS, correction_metrics
 from miscal.calibration.metrics.scores import log_losses, mean_of_values, squared_errors
 from miscal.calibration.survey_design import average, correlation, spread
@@ -62,7 +62,7 @@ def global_numbers(rows: LabelledRows, everyone: LabelledRows | None = None, *, 
     if everyone is not None:
         of |= dict.fromkeys(("accuracy", "confidence"), everyone)
     scores = {name: metric.estimate_of(of[name], DRAWS, seed) for name, metric in METRICS.items()}
-    return summary.Global(**{name: _stored(score, summary.Global.kind(name)) for name, score in scores.items()})
+    return summary.Global(**{name: score if name == "smece" else Measure.of(score) for name, score in scores.items()})
 
 
 def unit_numbers(rows: LabelledRows, found: FoundUnits) -> summary.Units:
@@ -162,16 +162,16 @@ def regime_numbers(
             visible=judged.visible,
             hidden=judged.hidden,
             confirmed=confirmed,
-            smece=summary.SmoothEce(value=None) if seed is None else smooth_ece(own, seed=seed),
+            smece=ErrorEstimate(value=None) if seed is None else smooth_ece(own, seed=seed),
             **(contents or {}).get(name, {}),
         )
         found.append(one)
     return tuple(found)
 
 
-def smooth_ece(rows: LabelledRows, *, seed: int) -> summary.SmoothEce:
+def smooth_ece(rows: LabelledRows, *, seed: int) -> ErrorEstimate:
     """Measure smECE with its interval, noise floor and p-value; all null where there are no rows."""
-    return _stored(smece_of(rows, DRAWS, seed), summary.SmoothEce) if len(rows) else summary.SmoothEce(value=None)
+    return smece_of(rows, DRAWS, seed) if len(rows) else ErrorEstimate(value=None)
 
 
 def comparison(
@@ -213,7 +213,7 @@ def correction_gains(rows: LabelledRows, predictions: Mapping[str, np.ndarray]) 
 
     def saved(losses: Callable[[np.ndarray, np.ndarray], np.ndarray], theirs: np.ndarray) -> Measure:
         difference = losses(rows.correct, theirs) - losses(rows.correct, ours)
-        return _stored(mean_of_values(rows, difference), Measure)
+        return Measure.of(mean_of_values(rows, difference))
 
     return {
         name: summary.Gain(brier=saved(squared_errors, theirs), log_loss=saved(log_losses, theirs))
@@ -296,15 +296,7 @@ def gap(
     measured = {"all": whole.smece.interval, **{part.name: part.smece.interval for part in regimes}}
     known = {name: ends for name, ends in measured.items() if ends is not None}
     found = gap_of(rows, slice_number(regime), min_rows=min_rows, random_state=seed, known=known)
-    return _stored(found, summary.GapNumbers)
-
-
-def _stored(estimate: Any, kind: type[Measure]) -> Any:
-    """Store those values of an estimate that the summary has a key for."""
-    values = {name: getattr(estimate, name) for name in kind.model_fields}
-    return kind(
-        **{**values, "value": number(estimate.value), "interval": interval(*(estimate.interval or (None, None)))}
-    )
+    return summary.GapNumbers.of(found)
 
 
 def over_time(rows: FittedRows, column: str | None) -> summary.OverTime | None:

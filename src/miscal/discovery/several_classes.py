@@ -210,7 +210,7 @@ def class_numbers(rows: FittedRows, found: ClassRun) -> ClassNumbers:
         correction=found.fitted.chosen,
         log_loss={name: average(values, weight) for name, values in losses.items()},
         accuracy={name: average(p.argmax(axis=1) == code, weight) for name, p in own.items()},
-        saved=Measure(value=saved.value, interval=saved.interval),
+        saved=Measure.of(saved),
         classes=events,
         confusions=_confusions(events, classes.predicted_column),
     )

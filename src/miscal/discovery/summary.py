@@ -15,6 +15,7 @@ from miscal.base.document import Document, Measure, MeasureAgainstNull, Number, 
 from miscal.base.errors import CorruptFile, FileError, MismatchError, command
 from miscal.base.folds import PERIODS
 from miscal.base.vocabulary import ANSWER, Kind
+from miscal.calibration.metrics.inference import ErrorEstimate
 from miscal.data.readers.column_readings import ColumnReading
 from miscal.data.triples import UnitSource
 from miscal.discovery.summary_parts import Answer, ClassNumbers, CurvePair, JudgeNumbers, PlainFacts, Score
@@ -34,12 +35,6 @@ LONGEST = 200
 """Characters of the headline that a summary shows of itself."""
 
 
-class SmoothEce(MeasureAgainstNull):
-    """A SmoothECE: ``floor`` is what a calibrated model shows on as many rows; ``p_value`` tests calibration."""
-
-    floor: Number = None
-
-
 class Global(Part):
     """Test rows as a whole, before any correction; metrics registered beyond these six are measures too."""
 
@@ -48,21 +43,10 @@ class Global(Part):
 
     accuracy: Measure
     confidence: Measure
-    smece: SmoothEce
+    smece: ErrorEstimate
     ece: Measure
     brier: Measure
     log_loss: Measure
-
-    @classmethod
-    def kind(cls, name: str) -> type[Measure]:
-        """Return what a metric is stored as.
-
-        Examples
-        --------
-        >>> Global.kind("smece").__name__, Global.kind("brier").__name__
-        ('SmoothEce', 'Measure')
-        """
-        return SmoothEce if name == "smece" else Measure
 
 
 class FieldNumbers(Part):
@@ -105,14 +89,14 @@ class Regime(Part):
     visible: MeasureAgainstNull | None = None
     hidden: MeasureAgainstNull | None = None
     confirmed: Confirmed = Confirmed()
-    smece: SmoothEce
+    smece: ErrorEstimate
     brier: Number
     metadata: tuple[Enriched, ...] = ()
     keywords: tuple[Text, ...] = ()
     exemplars: tuple[NonNegativeInt, ...] = ()
 
 
-class GapNumbers(SmoothEce):
+class GapNumbers(ErrorEstimate):
     """Worst-slice SmoothECE gap; ``worst`` names the slice."""
 
     worst: str | None = None
@@ -380,7 +364,7 @@ class Summary(Document):
     gap: GapNumbers
     certificate: Certificate
     correction: dict[str, Comparison]
-    corrected_smece: SmoothEce
+    corrected_smece: ErrorEstimate
     gains: dict[str, Gain]
     selection: Selection
     findings: tuple[Finding, ...] = ()

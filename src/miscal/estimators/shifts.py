@@ -28,7 +28,7 @@ from miscal.base.threads import one_thread
 from miscal.calibration.calibrators import logit
 from miscal.calibration.global_map import crossfit_global_map
 from miscal.calibration.metrics.scores import log_losses
-from miscal.calibration.pairs import from_one_on, pair_scores
+from miscal.calibration.survey_design import from_one_on, pair_scores
 from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples
 from miscal.estimators.estimate import FieldEstimate

@@ -5,7 +5,8 @@ import re
 import pytest
 
 from miscal.base.document import Measure, MeasureAgainstNull
-from miscal.discovery.summary import Global, SmoothEce
+from miscal.calibration.metrics.inference import ErrorEstimate
+from miscal.discovery.summary import Global
 from miscal.discovery.summary_parts import CurveNumbers
 from miscal.evidence.certificates import Certificate
 from miscal.runs.compare.comparison import RunComparison
@@ -71,7 +72,7 @@ def run_of(name):
         method="auto",
         evidence="all",
         n=120,
-        global_=Global(**known, smece=SmoothEce(value=0.1, interval=(0.0, 0.2))),
+        global_=Global(**known, smece=ErrorEstimate(value=0.1, interval=(0.0, 0.2))),
         certificate=Certificate(
             lower_bound_total=measure(0.2),
             lower_bound_hidden=measure(0.1),

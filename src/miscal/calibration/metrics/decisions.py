@@ -98,7 +98,7 @@ def net_benefit_gain(rows: LabelledRows, after: np.ndarray, threshold: float) ->
     """
     y, changed = rows.correct, (after >= threshold) != (rows.confidence >= threshold)
     if not changed.any():
-        return MeanEstimate(0.0, 0.0, (0.0, 0.0), 1.0, len(rows))
+        return MeanEstimate(value=0.0, interval=(0.0, 0.0), p_value=1.0)
     gained = _benefits(y, after, threshold) - _benefits(y, rows.confidence, threshold)
     # an outcome that flips turns a right action, worth 1, into a needless one
     return mean_of_values(rows, gained, unit=1 / (1 - threshold))

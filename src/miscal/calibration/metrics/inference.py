@@ -15,12 +15,12 @@ of the interval of the mean residual.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from miscal.base.checks import check_confidence
+from miscal.base.document import MeasureAgainstNull, Number
 from miscal.base.errors import InputError
 from miscal.calibration.labelled_rows import LabelledRows, check_predictions, check_rows
 from miscal.calibration.metrics.confidence_cells import (
@@ -71,36 +71,22 @@ _DOUBLINGS = 8
 """Times that the largest scale may be doubled until it brackets the upper end, so that the search ends. Not tuned."""
 
 
-@dataclass(frozen=True)
-class ErrorEstimate:
-    """A calibration error with what is needed to read it.
+class ErrorEstimate(MeasureAgainstNull):
+    """A calibration error: ``floor`` is what a calibrated model shows on as many rows; ``p_value`` tests calibration.
 
-    Attributes
-    ----------
-    value : float
-        The error, unsigned.
-    interval : (float, float)
-        Low and high at 95 %; it starts at 0 where the data do not exclude that the model is calibrated.
-    floor : float
-        The mean error that a calibrated model with these confidences would show.
-    p_value : float
-        Of the hypothesis that the model is calibrated: the share of draws y* ~ Bernoulli(f) whose error is at least
-        `value`.
+    The interval starts at 0 where the data do not exclude that the model is calibrated.
     """
 
-    value: float
-    interval: tuple[float, float]
-    floor: float
-    p_value: float
+    floor: Number = None
 
     @property
     def distinguishable(self) -> bool:
         """Whether the p-value is at most 0.05."""
-        return self.p_value <= 1 - CONFIDENCE_LEVEL
+        return self.p_value is not None and self.p_value <= 1 - CONFIDENCE_LEVEL
 
     def __str__(self) -> str:
         """Return the estimate in words."""
-        low, high = self.interval
+        low, high = self.interval or (0.0, 1.0)
         text = f"{self.value:.4f} [{low:.4f}, {high:.4f}], floor {self.floor:.4f}, p = {self.p_value:.3g}"
         return text if self.distinguishable else text + "; not distinguishable from calibrated"
 
@@ -252,7 +238,8 @@ def _measured(
     null = null_draws(cells, statistic, n_draws, random_state)
     shape = smooth_residual(cells, observed(cells, smece_statistic(cells)))
     interval = invert(cells, statistic, shape, limit, min(n_draws, INTERVAL_DRAWS), random_state)
-    return ErrorEstimate(value, interval, float(null.mean()), p_value_of(null, observed(cells, statistic)))
+    p_value = p_value_of(null, observed(cells, statistic))
+    return ErrorEstimate(value=value, interval=interval, p_value=p_value, floor=float(null.mean()))
 
 
 def _ece_statistic(cells: ConfidenceCells) -> Statistic:
