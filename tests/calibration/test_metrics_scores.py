@@ -11,8 +11,7 @@ from miscal.base.errors import InputError
 from miscal.calibration.labelled_rows import check_rows
 from miscal.calibration.metrics.curve import reliability_curve
 from miscal.calibration.metrics.gap import worst_slice
-from miscal.calibration.metrics.inference import smece_null
-from miscal.calibration.metrics.registry import METRICS
+from miscal.calibration.metrics.inference import METRICS, smece_null
 from miscal.calibration.metrics.scores import (
     brier,
     ece,

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from miscal.calibration.labelled_rows import check_rows
-from miscal.calibration.metrics.registry import METRICS, Metric, correction_metrics
+from miscal.calibration.metrics.inference import METRICS, Metric, correction_metrics
 from miscal.calibration.metrics.scores import mean_of_values
 from miscal.data.triples import Triples
 from miscal.discovery.discover import discover

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from miscal.base.vocabulary import vocabulary
-from miscal.discovery.summary_parts import CurveNumbers
+from miscal.calibration.metrics.curve import CurveNumbers
 from miscal.report import legend
 from miscal.report.drawing import (
     LINEAR,

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from miscal.discovery.summary_parts import CurveNumbers
+from miscal.calibration.metrics.curve import CurveNumbers
 from miscal.report import render
 from miscal.report.groups import drawn_curves
 from miscal.report.panels.groups import FIRST, LEAST

@@ -112,24 +112,6 @@ class SurveyDesign:
         correlation = float(np.clip((pairs + PAIRS_SEEN) / (most + PAIRS_SEEN), 0.0, 1.0))
         return cls(number, correlation, weight, factor)
 
-    @classmethod
-    def given(
-        cls,
-        groups: NDArray | None,
-        correct: Floats,
-        expected: Floats,
-        weight: NDArray | None = None,
-        factor: float = 1.0,
-    ) -> SurveyDesign | None:
-        """Estimate how strongly the outcomes of a group hang together, given their rates; all of shape (n,).
-
-        Examples
-        --------
-        >>> SurveyDesign.given(np.arange(4) // 2, np.array([1.0, 1.0, 0.0, 0.0]), np.full(4, 0.5)).correlation
-        1.0
-        """
-        return cls.of(groups, correct - expected, expected * (1 - expected), weight, factor)
-
     def take(self, rows: NDArray) -> SurveyDesign:
         """Return the groups and weights of some rows, by number or by a boolean mask; the correlation stays."""
         parts = {name: None if (v := getattr(self, name)) is None else v[rows] for name in ("group", "weight")}

@@ -32,13 +32,13 @@ from miscal.data.readers.rows import TableRows, metadata_of
 from miscal.data.splits import sample_size
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome, fit_rows, prepare, unseen_columns
-from miscal.discovery.fitted_rows import ALL, TIME, Evidence, FittedRows, evidence_of, refuse_learned_scale, refuse_time
+from miscal.discovery.fitted_rows import ALL, TIME, Evidence, FittedRows, evidence_of
 from miscal.discovery.layout import MapMethod, Picture, check_layout
 from miscal.discovery.run import RunContent
 from miscal.discovery.saved_model import SavedClasses, SavedModel
 from miscal.discovery.several_classes import ClassRun, run_classes
 from miscal.discovery.summarise import first_answer, first_numbers, summarise
-from miscal.discovery.summary_parts import Answer
+from miscal.discovery.summary import Answer
 from miscal.discovery.tables import columns_table, field_table, findings_table
 from miscal.estimators.estimate import regimes_of
 from miscal.estimators.field import MiscalibrationField
@@ -110,9 +110,6 @@ def discover(
     with clock.stage("split"):
         own_split = triples.split is not None
         evaluation = evidence_of(triples, method, evidence)
-        if triples.classes is not None:
-            refuse_time(evaluation)
-        refuse_learned_scale(triples, evaluation)
         size = _sample_size(triples, evaluation, sample)
         triples, order, warnings = prepare(triples, evaluation, seed)
         warnings += unseen_columns(triples, method)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from miscal.base.shown import WIDTH
-from miscal.discovery.summary_parts import Answer
+from miscal.discovery.summary import Answer
 from miscal.report.texts import clean
 
 LABEL = 13

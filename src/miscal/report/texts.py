@@ -12,7 +12,8 @@ from typing import Any
 from miscal.base.vocabulary import vocabulary
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
 from miscal.data.readers.column_readings import COORDINATE, ColumnReading
-from miscal.discovery.summary import Columns, Summary, Units
+from miscal.discovery.summary import Columns, Summary
+from miscal.discovery.units import Units
 from miscal.report.formatting import MINUS, count, finite, percent
 
 #: Longer lists are cut to their first values, with their full length stated.

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import softmax
 
 from miscal.base.errors import InputError
-from miscal.calibration.simplex_maps import SIMPLEX_MAPS, class_log_losses, log_probabilities
+from miscal.calibration.global_map import SIMPLEX_MAPS, class_log_losses, log_probabilities
 from miscal.estimators.simplex.correction import fit_simplex
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from miscal.base.errors import CorruptFile
 from miscal.base.folders import built, load, rebuilding, save_state, state_of
-from miscal.calibration.simplex_maps import SIMPLEX_MAPS, log_probabilities
+from miscal.calibration.global_map import SIMPLEX_MAPS, log_probabilities
 from miscal.estimators.simplex.correction import SimplexCorrection, fit_simplex
 from miscal.estimators.simplex.shifts import LinearShift, TreeShift
 

@@ -5,9 +5,9 @@ import re
 import pytest
 
 from miscal.base.document import Measure, MeasureAgainstNull
+from miscal.calibration.metrics.curve import CurveNumbers
 from miscal.calibration.metrics.inference import ErrorEstimate
 from miscal.discovery.summary import Global
-from miscal.discovery.summary_parts import CurveNumbers
 from miscal.evidence.certificates import Certificate
 from miscal.runs.compare.comparison import RunComparison
 from miscal.runs.compare.document import (

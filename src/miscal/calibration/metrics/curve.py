@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from pydantic import FiniteFloat, NonNegativeInt
 
+from miscal.base.document import Part
 from miscal.calibration.labelled_rows import LabelledRows, check_predictions
 from miscal.calibration.metrics.confidence_cells import merge
 from miscal.calibration.metrics.inference import DRAWS, ErrorEstimate, RandomState, effect_given_confidence, smece_of
@@ -36,6 +38,29 @@ class ReliabilityCurve:
     low: np.ndarray
     high: np.ndarray
     n: np.ndarray
+
+
+class CurveNumbers(Part):
+    """A reliability curve with its 95 % band, one entry per bin.
+
+    `low, high`: ends of the band.
+    """
+
+    confidence: tuple[FiniteFloat, ...]
+    accuracy: tuple[FiniteFloat, ...]
+    low: tuple[FiniteFloat, ...]
+    high: tuple[FiniteFloat, ...]
+    n: tuple[NonNegativeInt, ...]
+
+
+class CurvePair(Part):
+    """Reliability before and after the correction.
+
+    `raw`: before; null where the rows are too few for a curve.
+    """
+
+    raw: CurveNumbers | None
+    corrected: CurveNumbers | None
 
 
 def reliability_curve(

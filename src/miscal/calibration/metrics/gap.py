@@ -31,6 +31,7 @@ from miscal.calibration.metrics.confidence_cells import (
 from miscal.calibration.metrics.inference import (
     DRAWS,
     INTERVAL_DRAWS,
+    ErrorEstimate,
     RandomState,
     effect_given_confidence,
     invert,
@@ -83,6 +84,12 @@ class GapEstimate:
     interval: tuple[float, float] | None = None
     floor: float | None = None
     p_value: float | None = None
+
+
+class GapNumbers(ErrorEstimate):
+    """Worst-slice SmoothECE gap; ``worst`` names the slice."""
+
+    worst: str | None = None
 
 
 def clipped(gap: float | None) -> float:
@@ -223,15 +230,9 @@ def _sliced_shape(cells: ConfidenceCells) -> np.ndarray:
     shape = np.zeros(len(cells.location))
     for code in np.unique(cells.label):
         rows = cells.label == code
-        part = ConfidenceCells(
-            cells.location[rows],
-            cells.count[rows],
-            cells.ones[rows],
-            # masses of the slice alone, which sum to 1
-            cells.weight[rows] / cells.mass[rows].sum(),
-            cells.label[rows],
-            cells.n_cells,
-        )
+        own = {name: getattr(cells, name)[rows] for name in ("location", "count", "ones", "label")}
+        # masses of the slice alone, which sum to 1
+        part = ConfidenceCells(**own, weight=cells.weight[rows] / cells.mass[rows].sum(), n_cells=cells.n_cells)
         sigma = observed(part, smece_statistic(part))
         shape[rows] = smooth_residual(part, sigma)
     return shape

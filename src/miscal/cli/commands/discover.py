@@ -17,7 +17,7 @@ from miscal.runs.settings import DiscoverySettings, ScanOptions
 if TYPE_CHECKING:
     from miscal.data.triples import Triples
     from miscal.discovery.run import RunContent
-    from miscal.discovery.summary_parts import Answer
+    from miscal.discovery.summary import Answer
     from miscal.runs.correct.command import Corrected
 
 

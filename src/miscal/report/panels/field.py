@@ -7,8 +7,7 @@ from miscal.base.document import Measure, MeasureAgainstNull
 from miscal.base.number_wording import percent
 from miscal.base.vocabulary import Vocabulary
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
-from miscal.calibration.metrics.inference import ErrorEstimate
-from miscal.calibration.metrics.registry import Metric, correction_metrics
+from miscal.calibration.metrics.inference import ErrorEstimate, Metric, correction_metrics
 from miscal.discovery.summary import PeriodNumbers, Regime, Summary
 from miscal.report import formatting, legend
 from miscal.report.drawing import (

@@ -9,7 +9,8 @@ from miscal.base.arrays import counted
 from miscal.base.document import Measure
 from miscal.base.number_wording import lower_limit, percent
 from miscal.discovery.answer import LACKING, confusion_sentence, rate_sentence, scale_sentence, words_of
-from miscal.discovery.summary_parts import ClassEvent, GroupRate
+from miscal.discovery.summary import ClassEvent
+from miscal.evidence.judged_rows import GroupRate
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.verdict import fate_words
 from miscal.report import formatting

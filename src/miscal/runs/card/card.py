@@ -21,8 +21,7 @@ from miscal.base.errors import InputError
 from miscal.base.signatures import checked_call
 from miscal.base.vocabulary import Kind
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean, take_rows
-from miscal.calibration.metrics.inference import DRAWS
-from miscal.calibration.metrics.registry import METRICS
+from miscal.calibration.metrics.inference import DRAWS, METRICS
 from miscal.calibration.metrics.scores import (
     CONFIDENCE_LEVEL,
     bin_index,
