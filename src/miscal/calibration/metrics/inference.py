@@ -101,8 +101,10 @@ class ErrorEstimate(MeasureAgainstNull):
         return self.p_value is not None and self.p_value <= 1 - CONFIDENCE_LEVEL
 
     def __str__(self) -> str:
-        """Return the estimate in words."""
-        low, high = self.interval or (0.0, 1.0)
+        """Return the estimate in words, if all of it is known."""
+        if self.interval is None or None in (self.value, self.floor, self.p_value):
+            return repr(self)
+        low, high = self.interval
         text = f"{self.value:.4f} [{low:.4f}, {high:.4f}], floor {self.floor:.4f}, p = {self.p_value:.3g}"
         return text if self.distinguishable else text + "; not distinguishable from calibrated"
 
