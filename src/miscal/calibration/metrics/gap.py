@@ -62,8 +62,8 @@ class GapEstimate(GapNumbers):
         slice holds all rows.
     `smece, slices`: smECE of all rows, and of each slice that has enough rows.
     `interval`: at 95 %; None, as what follows, where it was not asked for or there is no gap. Where the curves seen
-        have a gap above 0, it comes from inverting a test among gaps of at least 0. Where that test does not exclude 0, or
-        the interval of all rows does, the lower end is combined from the intervals of the slices and of all rows, which
+        have a gap above 0, it comes from inverting a test among gaps of at least 0. Where that test does not exclude 0,
+        or the interval of all rows does, the lower end is combined from the intervals of slices and of all rows, which
         covers more than 95 %; where the curves have no gap above 0, both ends are. (0, 0) where a slice holds all rows.
     `floor`: the mean gap of a calibrated model with these confidences and slices.
     `p_value`: of the hypothesis that the model is calibrated: the share of draws y* ~ Bernoulli(f), with the same
