@@ -222,8 +222,7 @@ def reliability(rows: LabelledRows, n_bins: int = BINS, *, min_rows: int = MIN_S
         return None
     # thirty units to a bin, where there are too few for all bins: a curve of fewer goes up and down by chance
     n_bins = max(1, min(n_bins, rows.n_units // 30))
-    curve = curve_of(rows, n_bins)
-    return CurveNumbers(**{name: np.asarray(getattr(curve, name)).tolist() for name in CurveNumbers.model_fields})
+    return CurveNumbers(**{name: values.tolist() for name, values in curve_of(rows, n_bins).items()})
 
 
 def histogram(delta: np.ndarray, regime: np.ndarray, epsilon: float) -> summary.Histogram:

@@ -105,11 +105,11 @@ def reliability_curve(
     >>> curve.accuracy.tolist(), curve.n.tolist()
     ([0.5, 1.0], [2, 2])
     """
-    return curve_of(check_predictions(y_true, y_prob, sample_weight, groups), n_bins, strategy)
+    return ReliabilityCurve(**curve_of(check_predictions(y_true, y_prob, sample_weight, groups), n_bins, strategy))
 
 
-def curve_of(rows: LabelledRows, n_bins: int, strategy: str = "mass") -> ReliabilityCurve:
-    """Return the curve of rows, as :func:`reliability_curve` does."""
+def curve_of(rows: LabelledRows, n_bins: int, strategy: str = "mass") -> dict[str, np.ndarray]:
+    """Return what a curve of rows consists of, by the names of :class:`ReliabilityCurve`."""
     y, f, weight = rows.correct, rows.confidence, rows.shares
     index = bin_index(f, n_bins, strategy, weight)
     n = np.bincount(index, minlength=n_bins)
@@ -121,7 +121,8 @@ def curve_of(rows: LabelledRows, n_bins: int, strategy: str = "mass") -> Reliabi
     effect = effect_given_confidence(rows)
     # effective number of rows, (sum w)^2 / sum w^2 (Kish, Survey Sampling, 1965)
     low, high = wilson(accuracy, mass * mass / squares / effect)
-    return ReliabilityCurve(np.clip(sure / mass, 0.0, 1.0), accuracy, low, high, n[used])
+    confidence = np.clip(sure / mass, 0.0, 1.0)
+    return {"confidence": confidence, "accuracy": accuracy, "low": low, "high": high, "n": n[used]}
 
 
 _POINTS = 101
