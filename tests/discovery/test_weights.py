@@ -183,7 +183,7 @@ def shuffled_table():
 
 
 CASES = {
-    "shuffled_table": {"features": "kind,size,free", "group": "auto", "time": "day"},
+    "table": {"features": "kind,size,free", "group": "auto", "time": "day"},
     "text": {"text": "words", "embed_model": "tfidf", "metadata": "kind"},
     "weights and groups": {"features": "kind,size", "weight": "weight", "group": "user"},
 }
@@ -219,13 +219,11 @@ def test_rows_in_another_order_are_told_the_same(case):
         for rows in (frame, frame[order])
     )
     used = frame.with_row_index().filter(pl.lit(case != "weights and groups") | (pl.col("weight") > 0))
-    assert one.shuffled_table["row"].to_list() == used["index"].to_list()
+    assert one.table["row"].to_list() == used["index"].to_list()
     agree(one.summary.model_dump(), other.summary.model_dump())
     # field by field, each row as itself
-    mine = one.shuffled_table.drop("unit").sort("row")
-    theirs = (
-        other.shuffled_table.drop("unit").with_columns(row=pl.Series(order)[other.shuffled_table["row"]]).sort("row")
-    )
+    mine = one.table.drop("unit").sort("row")
+    theirs = other.table.drop("unit").with_columns(row=pl.Series(order)[other.table["row"]]).sort("row")
     for name in mine.columns:
         if mine[name].dtype.is_float():
             np.testing.assert_allclose(theirs[name].to_numpy(), mine[name].to_numpy(), atol=1e-9, err_msg=name)
