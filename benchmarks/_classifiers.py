@@ -44,7 +44,7 @@ from _later_rows import FILES
 from _tables import OUTCOMES, PACKAGES, tables
 from miscal import LocalCalibratedClassifier
 from miscal.calibration.calibrators import LOGIT_CLIP
-from miscal.calibration.simplex_maps import SIMPLEX_MAPS, class_log_losses, log_probabilities
+from miscal.calibration.global_map import SIMPLEX_MAPS, class_log_losses, log_probabilities
 
 TWO = ("flights", "census", "breast cancer", "digits, even", "diabetes, high")
 SEVERAL = ("digits", "made, 3", "made, 10", "made, 30", "made, 100", "cifar100")

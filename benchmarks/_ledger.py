@@ -12,8 +12,8 @@ import polars
 from _data import FILES, METADATA, set_names
 from miscal.data.readers.read import read_triples
 from miscal.data.triples import Triples
+from miscal.discovery.discover import write_ledger
 from miscal.discovery.estimating import expected_outcome
-from miscal.discovery.findings import write_ledger
 from miscal.discovery.fitted_rows import FittedRows
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.registry import FieldEstimate

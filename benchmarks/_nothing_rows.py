@@ -19,7 +19,7 @@ from _validity_counts import Told
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import SurveyDesign
 from miscal.data.judged import JudgeScale
-from miscal.discovery.findings import named_findings
+from miscal.discovery.discover import named_findings
 from miscal.evidence.certificates import certificate
 from miscal.evidence.judged_rows import JudgedRows, judge_rate, pass_rate
 from miscal.evidence.settings import SIGNIFICANCE

@@ -22,9 +22,8 @@ from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.scores import log_losses
 from miscal.data.judged import ClassProbabilities
 from miscal.data.triples import Triples
-from miscal.discovery.discover import discover
+from miscal.discovery.discover import discover, write_ledger
 from miscal.discovery.estimating import expected_outcome, fit_rows, prepare
-from miscal.discovery.findings import write_ledger
 from miscal.discovery.fitted_rows import FittedRows
 from miscal.discovery.several_classes import TOP_LABEL_ERROR, class_ledgers
 from miscal.discovery.summarise import claim_of as claim_of_run

@@ -25,13 +25,13 @@ from miscal.calibration.labelled_rows import LabelledRows, check_rows, effect_of
 from miscal.calibration.metrics.confidence_cells import merge, observed, smece_statistic
 from miscal.calibration.metrics.gap import measure_gap
 from miscal.calibration.metrics.inference import (
+    METRICS,
     effect_given_confidence,
     measure_ece,
     measure_smece,
     null_draws,
     p_value_of,
 )
-from miscal.calibration.metrics.registry import METRICS
 from miscal.calibration.metrics.scores import bin_index, log_losses
 from miscal.calibration.metrics.smooth import smece_of_residuals
 from miscal.calibration.survey_design import SurveyDesign, average, shares
@@ -113,7 +113,10 @@ class Asked:
     @cached_property
     def design(self) -> SurveyDesign | None:
         """How strongly the outcomes of a group hang together, and how much each row counts."""
-        return SurveyDesign.given(self.rows.group, self.rows.correct, self.expected, self.rows.weight)
+        rows = self.rows
+        return LabelledRows.of(
+            rows.correct, rows.confidence, self.expected, group=rows.group, weight=rows.weight
+        ).design
 
     @property
     def warned(self) -> bool:
@@ -314,7 +317,7 @@ def drift_of_rows(asked: Asked) -> Told:
         learned, group, weight = rows.learned, None, None
     y, f = (np.append(ours, theirs) for ours, theirs in zip((rows.correct, rows.confidence), learned, strict=True))
     tested, expected = np.arange(len(y)) < n, outcome_given_confidence(*learned, f)
-    labelled = LabelledRows(y, f, expected, design=SurveyDesign.given(group, y, expected, weight))
+    labelled = LabelledRows.of(y, f, expected, group=group, weight=weight)
     found = drift(y, f, tested, effect_of_mean(labelled, tested), asked.seed)
     # what is hidden in the drifted world is distributed in another way among the rows learned from
     told.p_value("drift of E[y | f]", found.p_value, rows.learned is None or asked.nothing_hidden)

@@ -30,7 +30,7 @@ from _card_again import again, apart
 from _script import options, results, show, target
 from _tables import PACKAGES, tables
 from miscal.calibration.labelled_rows import LabelledRows, labelled
-from miscal.calibration.metrics.recalibration import calibration_intercept, calibration_slope, observed_expected
+from miscal.calibration.metrics.scores import calibration_intercept, calibration_slope, observed_expected
 from miscal.data import flights
 from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.run import read_run

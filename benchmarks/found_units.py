@@ -36,8 +36,8 @@ from _shares import FOUND, UNTOLD, Question, ask
 from _validity_counts import Told
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.data.readers.read import read_triples
+from miscal.discovery.discover import write_ledger
 from miscal.discovery.estimating import expected_outcome, fit_rows, prepare
-from miscal.discovery.findings import write_ledger
 from miscal.discovery.summarise import claim_of
 from miscal.discovery.units import with_units
 from miscal.estimators.field import MiscalibrationField

@@ -45,11 +45,10 @@ UNIT = 1e-4
 def chosen_by(rule: str, y: np.ndarray, f: np.ndarray) -> str:
     """Return the name of the map that a rule takes."""
     folds = np.arange(len(y)) % 5
-    found = crossfit_global_map(y, f, folds)
+    chosen, odds = crossfit_global_map(y, f, folds)
     proof = proof_of(len(y))
     if rule == NOW:
-        return found.chosen
-    odds = found.log_odds
+        return chosen.name
     if rule == TEMPERATURE:
         other = np.zeros(len(y))
         for k in range(5):

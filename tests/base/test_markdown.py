@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from miscal.base.shown import escaped, markdown_table
-from miscal.discovery.summary_parts import Answer
+from miscal.discovery.summary import Answer
 from miscal.report.sheet import Column, Sheet, Table
 
 GFM = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])

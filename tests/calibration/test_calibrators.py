@@ -1,6 +1,8 @@
+"""Laws of the global maps, and of the choice between them."""
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import expit
@@ -8,7 +10,16 @@ from sklearn.isotonic import IsotonicRegression
 
 from miscal.base.errors import InputError
 from miscal.base.folders import built, state_of
-from miscal.calibration.calibrators import CALIBRATORS, Beta, Calibrator, Identity, Isotonic, Platt, Temperature, logit
+from miscal.calibration.calibrators import CALIBRATORS, Calibrator, Identity, Isotonic, Platt, Temperature, logit
+from miscal.calibration.global_map import (
+    FEW_ROWS,
+    GLOBAL_MAPS,
+    crossfit_global_map,
+    held_out_global_map,
+    paired_gain,
+    simplest,
+)
+from miscal.calibration.metrics.scores import log_losses
 
 MAKERS = {**CALIBRATORS, "smoothed": lambda: Isotonic(smoothing=1.0)}
 GRID = np.linspace(0, 1, 201)
@@ -149,17 +160,14 @@ def test_inverted_confidence_is_flattened_not_turned_round():
     f = np.random.default_rng(0).random(2_000)
     y = (np.random.default_rng(1).random(2_000) < 1 - f).astype(float)
     assert Temperature().fit(y, f).temperature_ == pytest.approx(100)
-    for kind in (Platt, Beta):
-        p = kind().fit(y, f).predict(GRID)
-        np.testing.assert_allclose(p, y.mean(), atol=0.01)
+    np.testing.assert_allclose(Platt().fit(y, f).predict(GRID), y.mean(), atol=0.01)
 
 
-@pytest.mark.parametrize("kind", [Platt, Beta])
 @pytest.mark.parametrize("power", [0.3, 1.0, 3.0])
-def test_logistic_maps_are_constrained_optima(kind, power):
+def test_platts_map_is_the_constrained_optimum(power):
     y, f = distorted(1_500, power=power)
-    fitted = kind().fit(y, f)
-    design = kind._design(f)
+    fitted = Platt().fit(y, f)
+    design = Platt._design(f)
     target = np.where(y == 1, (y.sum() + 1) / (y.sum() + 2), 1 / ((1 - y).sum() + 2))
 
     def loss(theta):
@@ -169,14 +177,6 @@ def test_logistic_maps_are_constrained_optima(kind, power):
     bounds = [(0, None)] * (design.shape[1] - 1) + [(None, None)]
     best = minimize(loss, np.ones(design.shape[1]), method="L-BFGS-B", bounds=bounds)
     assert loss(fitted.coefficients_) <= best.fun + 1e-6
-
-
-def test_beta_finds_a_beta_distortion():
-    rng = np.random.default_rng(3)
-    f = rng.random(100_000)
-    p = expit(2.0 * np.log(f) - 0.5 * np.log1p(-f) + 0.3)
-    fitted = Beta().fit(rng.random(len(f)) < p, f)
-    np.testing.assert_allclose(fitted.coefficients_, [2.0, 0.5, 0.3], atol=0.06)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -212,4 +212,110 @@ def test_unusable_rows_are_refused():
 
 
 def test_no_rows_to_map_is_no_error():
-    assert Beta().fit([0, 1], [0.2, 0.7]).predict([]).shape == (0,)
+    assert Platt().fit([0, 1], [0.2, 0.7]).predict([]).shape == (0,)
+
+
+def worlds(n=8000):
+    """Outcomes and confidences by the map that is right for them."""
+    rng = np.random.default_rng(0)
+    f = rng.uniform(0.02, 0.98, n)
+    steps = np.where((f > 0.3) & (f < 0.7), 0.2, np.where(f >= 0.7, 0.9, 0.15))
+    odds = logit(f)
+    truths = {"identity": f, "shift": expit(odds + 0.5), "platt": expit(odds / 3 - 0.3), "isotonic": steps}
+    return {name: ((rng.random(n) < p).astype(float), f) for name, p in truths.items()}
+
+
+@pytest.mark.parametrize("name", GLOBAL_MAPS)
+def test_the_map_is_the_simplest_not_beaten(name):
+    y, f = worlds()[name]
+    half, other = np.arange(4000), np.arange(4000, 8000)
+    assert held_out_global_map(y, f, np.ones(8000), half, other).name == name
+    assert crossfit_global_map(y, f, np.arange(8000) % 5)[0].name == name
+
+
+def test_log_odds_come_from_other_folds():
+    y, f = worlds(500)["isotonic"]
+    folds = np.arange(500) % 5
+    changed = np.where(folds == 0, 1 - y, y)
+    before, after = (crossfit_global_map(outcome, f, folds)[1]["isotonic"] for outcome in (y, changed))
+    np.testing.assert_array_equal(before[folds == 0], after[folds == 0])
+    assert not np.array_equal(before[folds == 1], after[folds == 1])
+
+
+def test_swapped_arguments_are_refused_at_the_public_door():
+    y, f = worlds(100)["identity"]
+    for name in GLOBAL_MAPS:
+        with pytest.raises(InputError, match="correct must hold only 0/1"):
+            CALIBRATORS[name]().fit(f, y)
+
+
+def test_weight_two_is_a_repeated_row():
+    rng = np.random.default_rng(1)
+    before, after = rng.random(200), rng.random(200)
+    weight, again = np.where(np.arange(200) < 50, 2.0, 1.0), np.r_[np.arange(200), np.arange(50)]
+    assert paired_gain(before, after, weight) == pytest.approx(paired_gain(before[again], after[again]))
+
+
+def test_a_better_map_must_beat_the_choice_so_far_beyond_noise():
+    noise = np.random.default_rng(2).normal(0, 1, 1000)
+    plain = np.ones(1000)
+    assert simplest({"a": plain, "b": plain - 0.2 + noise, "c": plain - 0.15 + 0.1 * noise}) == "b"
+    assert simplest({"a": plain, "b": plain - 0.05 + noise, "c": plain - 0.15 + 0.1 * noise}) == "c"
+    assert simplest({"a": plain, "b": plain}) == "a"
+
+
+def tempered(n, seed, slope=1.0):
+    """Outcomes whose log-odds are `slope` times those of the confidence, and the rates that they are drawn from."""
+    rng = np.random.default_rng(seed)
+    f = rng.uniform(0.05, 0.98, n)
+    rate = expit(slope * logit(f))
+    return (rng.random(n) < rate).astype(float), f, rate
+
+
+def chosen_maps(n, slope, draws=60):
+    return [crossfit_global_map(*tempered(n, seed, slope)[:2], np.arange(n) % 5)[0] for seed in range(draws)]
+
+
+def test_a_slope_that_an_interval_would_show_is_taken():
+    chosen = [one.name for one in chosen_maps(300, 0.5)]
+    assert chosen.count("platt") >= 0.8 * len(chosen)
+    assert [one.name for one in chosen_maps(300, 1.0)].count("identity") >= 0.8 * len(chosen)
+
+
+@given(st.integers(FEW_ROWS, 2_000), st.integers(0, 2**32 - 1), st.floats(0.3, 1.5), st.floats(-1, 1))
+def test_the_mean_of_what_is_corrected_is_the_rate(n, seed, slope, shift):
+    """Calibration in the large: within the 99.9 % interval that the rows give of the rate."""
+    rng = np.random.default_rng(seed)
+    f = expit(rng.normal(0.5, 1.2, n))
+    y = (rng.random(n) < expit(slope * logit(f) + shift)).astype(float)
+    found = crossfit_global_map(y, f, np.arange(n) % 5)[0].apply(f)
+    assert abs(found.mean() - y.mean()) <= 3.3 * np.sqrt(np.mean(found * (1 - found)) / n)
+
+
+@pytest.mark.parametrize(("slope", "least"), [(1.0, -0.0005), (0.6, 0.01)])
+def test_what_few_rows_choose_lowers_the_log_loss_and_never_raises_it_by_more_than_noise(slope, least):
+    _, f, rate = tempered(5_000, 99, slope)
+
+    def loss(p):
+        return np.mean(rate * log_losses(np.ones_like(p), p) + (1 - rate) * log_losses(np.zeros_like(p), p))
+
+    assert np.mean([loss(f) - loss(one.apply(f)) for one in chosen_maps(300, slope, draws=200)]) >= least
+
+
+@given(st.integers(20, FEW_ROWS - 1), st.integers(0, 2**32 - 1), st.floats(0, 1))
+@settings(max_examples=30)
+def test_too_few_rows_for_steps_get_none(n, seed, step):
+    rng = np.random.default_rng(seed)
+    f = rng.random(n)
+    chosen, log_odds = crossfit_global_map((f > step).astype(float), f, np.arange(n) % 5)
+    assert chosen.name in {"identity", "shift", "platt"}
+    assert set(log_odds) == set(GLOBAL_MAPS)
+
+
+@given(st.integers(20, 400), st.floats(0.002, 0.02), st.integers(0, 2**32 - 1))
+def test_that_no_rare_outcome_was_seen_does_not_show_that_it_is_rarer_still(n, rate, seed):
+    f = rate * np.random.default_rng(seed).uniform(0.5, 1.5, n)
+    assume(f.sum() < 1.5)
+    assert crossfit_global_map(np.zeros(n), f, np.arange(n) % 5)[0].name == "identity"
+    # as many rows as this show it where many were promised
+    assert crossfit_global_map(np.zeros(600), np.full(600, 0.3), np.arange(600) % 5)[0].name != "identity"

@@ -10,8 +10,7 @@ from miscal.base.errors import InputError
 from miscal.calibration.labelled_rows import check_rows
 from miscal.calibration.metrics.curve import reliability_curve
 from miscal.calibration.metrics.gap import measure_gap
-from miscal.calibration.metrics.inference import measure_ece, measure_smece
-from miscal.calibration.metrics.registry import METRICS
+from miscal.calibration.metrics.inference import METRICS, measure_ece, measure_smece
 from miscal.calibration.metrics.scores import mean_interval
 from miscal.calibration.survey_design import (
     SurveyDesign,

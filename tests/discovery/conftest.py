@@ -2,7 +2,7 @@
 
 import pytest
 
-from miscal.discovery.progress import Progress
+from miscal.base.progress import Progress
 
 from .ridge import discover, quickly, triples
 

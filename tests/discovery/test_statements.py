@@ -1,18 +1,23 @@
 """No two statements of a run contradict each other: laws over whole summaries."""
 
 import numpy as np
+import polars as pl
 import pytest
 
 import miscal
 from miscal.calibration.labelled_rows import LabelledRows
+from miscal.data.splits import in_canonical_order
 from miscal.discovery.discover import discover
+from miscal.discovery.estimating import expected_outcome, unseen_columns
 from miscal.discovery.measurements import regime_numbers
 from miscal.findings.conditions.column_kinds import Trend
+from miscal.findings.conditions.condition import Frame
 from miscal.findings.ledger.sizes import fate_of
 
 pytestmark = pytest.mark.whole
 
-LEVEL = 0.05
+LEVEL, N = 0.05, 300
+EMBEDDED = np.random.default_rng(1).normal(size=(N, 4)).astype(np.float32)
 
 
 def contradictions(summary):
@@ -103,3 +108,66 @@ def test_a_regime_is_confirmed_in_what_it_hides_only_behind_the_claim():
     for located in (True, False):
         for one in regime_numbers(rows, regime, seed=None, located=located):
             assert (one.confirmed.hidden, one.confirmed.total) == (one.n > 0 and located, one.n > 0)
+
+
+@pytest.mark.usefixtures("few_folds")
+@pytest.mark.parametrize("split", [False, True])
+def test_what_is_left_is_the_mean_over_the_rows_of_the_finding(split):
+    data, options = world(2, 500), {}
+    if split:
+        data["split"], options = np.resize(["train", "test", "train", "test", "val"], 500), {"split": "split"}
+    triples = miscal.read_triples(data, features="x_*", metadata="kind", **options)
+    found = discover(triples, seed=0, map_method="pca", n_jobs=1)
+    assert found.summary.findings
+    corrected = found.table["corrected"].to_numpy()
+    rows, order = in_canonical_order(triples)
+    left = (rows.correct - expected_outcome(rows, 0, corrected[order]))[np.argsort(order)]
+    evaluated = triples.split == "test" if split else np.ones(500, bool)
+    columns = {"kind": triples.metadata["kind"], **{f"x_{i}": triples.X[:, i] for i in range(3)}}
+    table = found.findings.to_dicts()
+    named = 0
+    for one, row in zip(found.summary.findings, table, strict=True):
+        assert (row["after"], row["after_low"], row["after_high"]) == (one.after.value, *one.after.interval)
+        if one.source == "named":
+            inside = one.condition.rows(Frame(500, columns)) & evaluated
+            plain = left[inside].mean()
+            # but for what is taken off because the group was chosen
+            assert 0.5 * abs(plain) <= abs(one.after.value) <= abs(plain) + 1e-12
+            assert one.after.value * plain > 0
+            named += 1
+    assert named
+
+
+@pytest.fixture(scope="module")
+def ways(few_folds):
+    data = pl.DataFrame(world(3, N, shift=3.0)).select("confidence", "correct", "kind")
+    settings = {"map_method": "pca", "n_jobs": 1}
+    asked = {"metadata": {"metadata": "kind"}, "features": {"features": "kind"}, "names only": {"names_only": "kind"}}
+    asked |= {"without": {}}
+    read = {name: miscal.read_triples(data, embeddings=EMBEDDED, **way) for name, way in asked.items()}
+    return {name: discover(triples, **settings) for name, triples in read.items()}
+
+
+def test_a_column_gives_the_same_field_as_metadata_and_as_a_feature(ways):
+    of_metadata, of_features, alone = (ways[name].table for name in ("metadata", "features", "without"))
+    assert of_metadata.equals(of_features)
+    assert not np.allclose(of_metadata["corrected"], alone["corrected"])
+    descriptions = [[one.description for one in ways[name].summary.findings] for name in ("metadata", "features")]
+    assert descriptions[0] == descriptions[1]
+    assert any("kind" in one for one in descriptions[0])
+
+
+def test_a_column_for_names_only_changes_no_number_of_the_field(ways):
+    named, alone = (ways[name] for name in ("names only", "without"))
+    assert named.table.equals(alone.table)
+    assert any("kind" in one.description for one in named.summary.findings)
+    assert named.summary.data.columns.names_only == ("kind",)
+    assert (named.summary.data.columns.needed, named.summary.data.columns.embeddings) == (("confidence",), True)
+
+
+def test_the_published_method_says_which_columns_it_does_not_see(ways):
+    pytest.importorskip("torch")
+    data = pl.DataFrame(world(3, N, shift=3.0)).select("confidence", "correct", "kind")
+    triples = miscal.read_triples(data, embeddings=EMBEDDED, features="kind")
+    assert len(unseen_columns(triples, "paper")) == 1
+    assert unseen_columns(triples, "auto") == ()

@@ -10,9 +10,8 @@ from miscal.base.errors import InputError
 from miscal.base.folds import BLOCKS, time_blocks
 from miscal.data.readers.read import read_triples
 from miscal.data.triples import Triples, check_time
-from miscal.discovery.discover import discover
+from miscal.discovery.discover import discover, write_ledger
 from miscal.discovery.estimating import fit_rows, prepare
-from miscal.discovery.findings import write_ledger
 from miscal.discovery.fitted_rows import evidence_of
 from miscal.discovery.measurements import MOST_PERIODS, periods_of
 from miscal.discovery.summarise import claim_of

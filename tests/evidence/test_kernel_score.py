@@ -135,7 +135,7 @@ def test_rows_that_hang_together_count_as_fewer():
     # every row twice: without its groups the same sums look twice as sure
     X, y, f = world(200, 7, 0.12)
     X, y, f = (np.repeat(values, 2, axis=0) for values in (X, y, f))
-    pairs = SurveyDesign.given(np.arange(400) // 2, y, f)
+    pairs = SurveyDesign.of(np.arange(400) // 2, y - f, f * (1 - f))
     free, grouped = (score(X, LabelledRows(y, f, f, design=design)) for design in (None, pairs))
     assert free < grouped
 
@@ -198,7 +198,7 @@ def test_p_values_of_a_true_hypothesis_are_not_smaller_than_uniform(grouped, col
         X, y, f = world(200, seed, columns=columns)
         if grouped:
             X, y, f = (np.repeat(values[:100], 2, axis=0) for values in (X, y, f))
-        design = SurveyDesign.given(np.arange(200) // 2, y, f) if grouped else None
+        design = SurveyDesign.of(np.arange(200) // 2, y - f, f * (1 - f)) if grouped else None
         found.append(score(X, LabelledRows(y, f, f, design=design), seed))
     assert kstest(found, "uniform", alternative="greater").pvalue > 0.01
     for level in (0.01, 0.05):

@@ -308,7 +308,7 @@ def test_rows_that_do_not_hang_together_are_drawn_as_ever():
     rate, y = rng.random(60), rng.integers(0, 2, 60).astype(float)
     part = np.repeat(["train", "val", "test"], 20)
     alone, pairs = np.arange(60), np.arange(60) // 2
-    assert SurveyDesign.given(alone, y, rate) is None
+    assert SurveyDesign.of(alone, y - rate, rate * (1 - rate)) is None
     for resample in (lambda known: bernoulli_outcomes(rate, known), lambda known: permuted_outcomes(y, part, known)):
         plain = drawn(resample(None), 5)
         np.testing.assert_array_equal(drawn(resample(SurveyDesign(pairs, 0.0)), 5), plain)
@@ -343,7 +343,7 @@ def test_outcomes_dealt_in_groups_keep_their_number_and_correlate(size):
         assert np.all(found[:, part == name].sum(1) == y[part == name].sum())
     train = part == "train"
     rate = np.full(int(train.sum()), y[train].mean())
-    estimated = [SurveyDesign.given(group[train], one[train], rate).correlation for one in found]
+    estimated = [SurveyDesign.of(group[train], one[train] - rate, rate * (1 - rate)).correlation for one in found]
     assert np.mean(estimated) == pytest.approx(0.4, abs=0.03)
 
 
@@ -376,7 +376,7 @@ def rejections(n_sets, *of):
     named = alone = 0
     for seed in range(n_sets):
         y, f, group, kind = rows(*of, seed)
-        named += p_value(y, f, kind, SurveyDesign.given(group, y, f), seed) <= 0.05
+        named += p_value(y, f, kind, SurveyDesign.of(group, y - f, f * (1 - f)), seed) <= 0.05
         alone += p_value(y, f, kind, None, seed) <= 0.05
     return named, alone
 

@@ -37,7 +37,7 @@ def prove(y, f, sign, weights, *, block=None, groups=None, seed=0):
 
 
 def known(y, f, weight, group=None):
-    return SurveyDesign.given(group, y, f, weight)
+    return SurveyDesign.of(group, y - f, f * (1 - f), weight)
 
 
 def unseen(y, f, sign, weight):

@@ -24,8 +24,8 @@ from miscal.calibration.calibrators import CALIBRATORS
 from miscal.calibration.labelled_rows import check_rows
 from miscal.calibration.metrics.curve import reliability_curve
 from miscal.calibration.metrics.gap import measure_gap, worst_slice
+from miscal.calibration.metrics.inference import METRICS as EVERY
 from miscal.calibration.metrics.inference import measure_ece, measure_smece
-from miscal.calibration.metrics.registry import METRICS as EVERY
 from miscal.calibration.metrics.scores import brier, ece, log_loss
 from miscal.calibration.metrics.smooth import smece
 from miscal.cli import main

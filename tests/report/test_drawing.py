@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from miscal.base.vocabulary import vocabulary
+from miscal.calibration.metrics.curve import CurveNumbers
 from miscal.discovery.layout import BACK, HEAD, shared_beginnings, shortened_texts
-from miscal.discovery.summary_parts import CurveNumbers
 from miscal.report import formatting, legend
 from miscal.report.drawing import (
     LINEAR,

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from miscal.discovery.summary_parts import CurveNumbers
+from miscal.calibration.metrics.curve import CurveNumbers
 from miscal.report.frame import read_source
 from miscal.report.group_panels import FIRST, LEAST, notebook
 from miscal.report.groups import drawn_curves

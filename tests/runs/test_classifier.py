@@ -25,7 +25,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from miscal import LocalCalibratedClassifier, MiscalibrationField
 from miscal.base.errors import InputError, MismatchError
-from miscal.discovery.summary_parts import Answer
+from miscal.discovery.summary import Answer
 from miscal.runs.fitted_classifier import with_decision
 
 FEW = "ignore:fit was given .* rows, and a local correction needs at least 100:UserWarning"

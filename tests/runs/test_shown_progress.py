@@ -9,9 +9,8 @@ import polars as pl
 import pytest
 
 import miscal
-from miscal.base.progress import progress_to, with_progress
+from miscal.base.progress import Progress, progress_to, with_progress
 from miscal.data.encoders.texts import TextSentenceTransformer
-from miscal.discovery.progress import Progress
 from miscal.runs.shown_progress import stages, steps
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from baselines.protocol import Baseline, Floats
-from miscal.calibration.calibrators import CALIBRATORS
+from miscal.calibration.calibrators import CALIBRATORS, LOGIT_CLIP, newton, platt_targets
 from miscal.data.triples import Triples
 
 
@@ -53,11 +54,29 @@ class PlattScaling(_Parametric):
     place = 2
 
 
-class BetaCalibration(_Parametric):
-    """Beta calibration (Kull et al., 2017)."""
+class BetaCalibration(_GlobalMap):
+    """Beta calibration: p = sigmoid(a ln f - b ln(1 - f) + c), a, b >= 0 (Kull, Silva Filho and Flach, 2017)."""
 
     name = "beta"
     place = 3
+
+    def _fit(self, rows: Triples, seed: int) -> None:
+        design, weight, least = self._design(rows.confidence), np.ones(len(rows)), np.inf
+        targets = platt_targets(rows.correct, weight)
+        # the loss is strictly convex: its constrained minimum is one over a face on which some of a and b are 0
+        for free in ([0, 1, 2], [0, 2], [1, 2], [2]):
+            theta = np.zeros(3)
+            theta[free], loss = newton(design[:, free], targets, weight, np.array([1.0, 1.0, 0.0])[free])
+            if theta[:2].min() >= 0 and loss < least:
+                self.coefficients_, least = theta, loss
+
+    def _calibrate(self, X: NDArray, confidence: Floats) -> Floats:
+        return expit(self._design(confidence) @ self.coefficients_)
+
+    @staticmethod
+    def _design(confidence: Floats) -> Floats:
+        f = np.clip(confidence, LOGIT_CLIP, 1 - LOGIT_CLIP)
+        return np.column_stack([np.log(f), -np.log1p(-f), np.ones_like(f)])
 
 
 class IsotonicRegression(_GlobalMap):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat
 
@@ -118,6 +118,12 @@ class Measure(Part):
 
     value: Number
     interval: Interval = None
+
+    @classmethod
+    def of(cls, found: Any) -> Self:
+        """Take of an estimate what a document stores; what is undefined is None."""
+        known = {name: getattr(found, name) for name in cls.model_fields}
+        return cls(**known | {"value": number(found.value), "interval": interval(*(found.interval or (None, None)))})
 
 
 class MeasureAgainstNull(Measure):

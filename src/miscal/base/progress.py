@@ -1,10 +1,11 @@
-"""Report the progress of long work to a listener, without passing it through every function in between."""
+"""How far long work has come, told to a listener without passing it through every function in between."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import TypeVar
 
 Result = TypeVar("Result")
@@ -58,3 +59,24 @@ def with_progress(results: Iterable[Result], sizes: Sequence[float]) -> Iterator
         done += size
         tell(done / total)
         yield result
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a discovery has come.
+
+    `stage`: the stage that runs: split, field, regimes, findings, answer or measures; the command adds "reading" before
+        them, "map" and "report" after them.
+    `share`: how much of this stage is done: 0 where it starts, 1 where it has ended. The field tells every fit in
+        between, the other stages nothing.
+    `seconds`: that this stage has taken so far.
+    `left`: estimate of the seconds until the end of the discovery; None where nothing is known of it. It rests on the
+        numbers of rows and columns, and from the first fit on, on how long the fits took.
+    `found`: what the stage found, in a few words; empty before its end and where there is nothing to tell.
+    """
+
+    stage: str
+    share: float = 0.0
+    seconds: float = 0.0
+    left: float | None = None
+    found: str = ""

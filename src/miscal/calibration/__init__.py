@@ -6,8 +6,8 @@
   ``Isotonic().fit(correct, confidence).predict(confidence)``; `CALIBRATORS` has every map by name.
 - To choose a map: :mod:`miscal.calibration.global_map`, which takes the simplest that no other one clearly beats.
 
-To add a metric, write its function and its entry in :mod:`miscal.calibration.metrics.registry`; to add a map, its class
-in `calibrators.py` and its name in `CALIBRATORS`. Inputs X do not enter here: whatever looks at them belongs to
+To add a metric, write its function and its entry in :mod:`miscal.calibration.metrics.inference`; to add a map, its
+class in `calibrators.py` and its name in `CALIBRATORS`. Inputs X do not enter here: whatever looks at them belongs to
 :mod:`miscal.estimators` or above.
 
 Examples

@@ -1,9 +1,9 @@
-"""Global calibration maps: isotonic regression, a shift, temperature, Platt and beta scaling.
+"""Global calibration maps: isotonic regression, a shift, temperature and Platt scaling.
 
 Each class maps a confidence f to a probability, and a larger f never to a smaller one. They share one protocol:
 ``fit(correct, confidence, sample_weight=None)`` returns self, and ``predict(confidence)`` gives (n,) in [0, 1].
 
-A shift, Platt and beta scaling clip f to [1e-4, 1 - 1e-4] (``LOGIT_CLIP``) before they take a logit or logarithm.
+A shift and Platt scaling clip f to [1e-4, 1 - 1e-4] (``LOGIT_CLIP``) before they take a logit.
 Temperature scaling moves 0 and 1 alone (:class:`Temperature`).
 A row of weight 2 counts as two equal rows, so the size of the weights matters; a row of weight 0 counts as absent.
 ``fit`` raises InputError where rows cannot be used (see :mod:`miscal.base.checks`). A single row, outcomes of one class
@@ -12,8 +12,7 @@ and a constant confidence are allowed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import product
+from collections.abc import Callable
 from typing import ClassVar, Self
 
 import numpy as np
@@ -196,7 +195,7 @@ class Shift(Calibrator):
     shift_: float
 
     def _learn(self, correct: Floats, confidence: Floats, weight: Floats) -> Self:
-        odds, target = logit(confidence), _platt_targets(correct, weight)
+        odds, target = logit(confidence), platt_targets(correct, weight)
         farthest = 2 * float(np.abs(logit(0.0))) + np.log1p(weight.sum())
 
         def excess(shift: float) -> float:
@@ -230,12 +229,13 @@ class Platt(Calibrator):
 
     name: ClassVar[str] = "platt"
     coefficients_: Floats
-    _identity: ClassVar[tuple[float, ...]] = (1.0, 0.0)
-    _non_negative: ClassVar[tuple[int, ...]] = (0,)
 
     def _learn(self, correct: Floats, confidence: Floats, weight: Floats) -> Self:
-        targets, start = _platt_targets(correct, weight), np.array(self._identity)
-        self.coefficients_ = _fit_logistic(self._design(confidence), targets, weight, start, self._non_negative)
+        design, targets = self._design(confidence), platt_targets(correct, weight)
+        self.coefficients_, _ = newton(design, targets, weight, np.array([1.0, 0.0]))
+        if self.coefficients_[0] < 0:
+            # the ridge makes the loss strictly convex, so that its constrained minimum is then where a is 0
+            self.coefficients_ = np.append(0.0, newton(design[:, 1:], targets, weight, np.zeros(1))[0])
         return self
 
     def apply(self, confidence: Floats) -> Floats:
@@ -246,35 +246,6 @@ class Platt(Calibrator):
     def _design(confidence: ArrayLike) -> Floats:
         odds = logit(confidence)
         return np.column_stack([odds, np.ones_like(odds)])
-
-
-class Beta(Platt):
-    """Beta calibration: p = sigmoid(a ln f - b ln(1 - f) + c), a, b >= 0 (Kull, Silva Filho & Flach, 2017).
-
-    With a = b it is Platt's map, and the targets are Platt's too.
-
-    Attributes
-    ----------
-    coefficients_ : (3,) float64
-        a, b and c.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> f = rng.random(20_000)
-    >>> y = rng.random(20_000) < f
-    >>> bool(np.abs(Beta().fit(y, f).predict([0.2, 0.8]) - [0.2, 0.8]).max() < 0.02)
-    True
-    """
-
-    name: ClassVar[str] = "beta"
-    _identity: ClassVar[tuple[float, ...]] = (1.0, 1.0, 0.0)
-    _non_negative: ClassVar[tuple[int, ...]] = (0, 1)
-
-    @staticmethod
-    def _design(confidence: ArrayLike) -> Floats:
-        f = np.clip(np.asarray(confidence, dtype=np.float64), LOGIT_CLIP, 1 - LOGIT_CLIP)
-        return np.column_stack([np.log(f), -np.log1p(-f), np.ones_like(f)])
 
 
 class Isotonic(Calibrator):
@@ -334,34 +305,19 @@ class Isotonic(Calibrator):
         return np.interp(confidence, self.knots_, self.values_)
 
 
-CALIBRATORS: dict[str, type[Calibrator]] = {
-    kind.name: kind for kind in (Identity, Shift, Temperature, Platt, Beta, Isotonic)
-}
+CALIBRATORS: dict[str, type[Calibrator]] = {kind.name: kind for kind in (Identity, Shift, Temperature, Platt, Isotonic)}
 
 
-def _platt_targets(correct: Floats, weight: Floats) -> Floats:
+def platt_targets(correct: Floats, weight: Floats) -> Floats:
+    """Return Platt's targets (1999), which stay away from 0 and 1, (n,).
+
+    Examples
+    --------
+    >>> platt_targets(np.array([1.0, 1.0, 0.0]), np.ones(3)).round(2).tolist()
+    [0.75, 0.75, 0.33]
+    """
     ones, zeros = weight @ correct, weight @ (1 - correct)
     return np.where(correct > 0.5, (ones + 1) / (ones + 2), 1 / (zeros + 2))
-
-
-def _fit_logistic(design: Floats, target: Floats, w: Floats, identity: Floats, non_negative: Sequence[int]) -> Floats:
-    """Minimise the weighted log loss with some coefficients >= 0.
-
-    The ridge makes the loss strictly convex. Its constrained minimum is then a minimum over one of the faces on which a
-    subset of those coefficients is 0, and it is the best of those that satisfy the constraints. At most four faces
-    are tried, the one without zeros first, whose minimum needs no rival if it satisfies them.
-    """
-    best, best_loss = np.zeros_like(identity), np.inf
-    for at_zero in product((False, True), repeat=len(non_negative)):
-        free = np.ones(len(identity), dtype=bool)
-        free[[j for j, zero in zip(non_negative, at_zero, strict=True) if zero]] = False
-        theta = np.zeros_like(identity)
-        theta[free], loss = newton(design[:, free], target, w, identity[free])
-        if theta[list(non_negative)].min() >= 0 and loss < best_loss:
-            best, best_loss = theta, loss
-        if free.all() and np.isfinite(best_loss):
-            break
-    return best
 
 
 def newton(

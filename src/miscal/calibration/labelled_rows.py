@@ -96,7 +96,7 @@ class LabelledRows:
         each stands, up to a common factor.
         """
         expected = confidence if expected is None else expected
-        design = SurveyDesign.given(group, correct, expected, weight, factor)
+        design = SurveyDesign.of(group, correct - expected, expected * (1 - expected), weight, factor)
         return cls(correct, confidence, expected, **estimates, design=design)
 
     def __len__(self) -> int:

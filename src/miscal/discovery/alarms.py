@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from pydantic import NonNegativeInt
 
-from miscal.base.document import Measure
+from miscal.base.document import Measure, Part, Share, Text
 from miscal.base.number_wording import decimal, percent
 from miscal.base.vocabulary import ANSWER, Kind, Vocabulary, vocabulary
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
@@ -17,7 +18,6 @@ from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL
 from miscal.calibration.survey_design import average, effect_of_groups
 from miscal.data.readers.column_readings import ColumnReading
 from miscal.data.splits import Copies
-from miscal.discovery.summary_parts import PlainFacts
 from miscal.findings.residuals import proportion_interval
 
 DISTANCE = 0.3
@@ -41,6 +41,25 @@ little more than noise. Not tuned."""
 
 _NO_VARIANCE = 1e-24
 """A variance of the area that is rounding alone."""
+
+
+class PlainFacts(Part):
+    """What all rows show before anything is learned.
+
+    ``ranking`` is the area under the ROC curve of the probability; ``far`` says that its mean is so far from the
+    outcomes that another column may have been taken for it, ``verdicts`` that it is 0 or 1 in every row. ``usual`` is
+    the probability that most rows have, ``usual_share`` their share. ``one_answer`` is what the model answers far more
+    often than this can be right, in ``one_answer_n`` rows, if anything. ``copies`` is how often each row is held.
+    """
+
+    ranking: Measure
+    far: bool
+    verdicts: bool
+    usual: Share
+    usual_share: Share
+    one_answer: Text | None = None
+    one_answer_n: NonNegativeInt = 0
+    copies: NonNegativeInt = 1
 
 
 def alarms(

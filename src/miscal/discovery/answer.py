@@ -11,8 +11,8 @@ from miscal.base.number_wording import lower_limit, percent, round_up, spoken
 from miscal.base.shown import brief_names, first_words
 from miscal.base.vocabulary import EVENT, LESS_OR_MORE, Vocabulary, vocabulary
 from miscal.discovery.alarms import ONE_VALUE
-from miscal.discovery.summary import Summary
-from miscal.discovery.summary_parts import Answer, Confusion, JudgeNumbers, Rate
+from miscal.discovery.summary import Answer, Confusion, Summary
+from miscal.evidence.judged_rows import JudgeNumbers, Rate
 from miscal.evidence.settings import LEAST_UNITS, SIGNIFICANCE
 from miscal.findings.conditions.column_kinds import Trend
 from miscal.findings.ledger.ledger import Finding
@@ -84,7 +84,7 @@ def rate_sentence(numbers: JudgeNumbers) -> str:
 
     Examples
     --------
-    >>> from miscal.discovery.summary_parts import GroupRate
+    >>> from miscal.evidence.judged_rows import GroupRate
     >>> known = {"n_labelled": 200, "n": 2000}
     >>> rate, judge = Rate(estimate=0.61, interval=(0.57, 0.65), **known), Rate(estimate=0.74, **known)
     >>> whole = GroupRate(name="all answers", rate=rate, judge=judge)
@@ -108,7 +108,7 @@ def scale_sentence(numbers: JudgeNumbers) -> str:
 
     Examples
     --------
-    >>> from miscal.discovery.summary_parts import GroupRate, ScalePoint
+    >>> from miscal.evidence.judged_rows import GroupRate, ScalePoint
     >>> points = ScalePoint(score="fail", approval=0.1), ScalePoint(score="pass", approval=0.7)
     >>> known = {"n_labelled": 9, "n": 9}
     >>> rates = dict.fromkeys(("rate", "judge"), Rate(estimate=0.5, **known))

@@ -5,36 +5,50 @@ evidence "test" everything that learns or chooses sees train and validation rows
 With evidence "time" what judges a row, or corrects it, was learned from strictly earlier rows.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 
-from miscal.base.checks import check_seed
+from miscal.base.arrays import is_frame
+from miscal.base.checks import check_confidence, check_correct, check_lengths, check_seed, check_weight
+from miscal.base.document import clean_text
 from miscal.base.errors import InputError
 from miscal.base.number_wording import percent
+from miscal.base.progress import Progress, progress_to
 from miscal.base.threads import global_random_kept, one_thread
 from miscal.base.vocabulary import vocabulary
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
 from miscal.calibration.survey_design import average
+from miscal.data.readers.opening import open_source
+from miscal.data.readers.rows import metadata_of
 from miscal.data.splits import sample_size
 from miscal.data.triples import Triples
-from miscal.discovery.estimating import fit_rows, prepare, unseen_columns
-from miscal.discovery.findings import write_ledger
-from miscal.discovery.fitted_rows import ALL, TIME, Evidence, evidence_of, refuse_learned_scale, refuse_time
+from miscal.discovery.estimating import expected_outcome, fit_rows, prepare, unseen_columns
+from miscal.discovery.fitted_rows import ALL, TIME, Evidence, FittedRows, evidence_of
 from miscal.discovery.layout import MapMethod, Picture, check_layout
-from miscal.discovery.progress import Clock, Progress, expected_seconds
 from miscal.discovery.run import RunContent
 from miscal.discovery.saved_model import SavedClasses, SavedModel
-from miscal.discovery.several_classes import run_classes
+from miscal.discovery.several_classes import ClassRun, run_classes
 from miscal.discovery.summarise import first_answer, first_numbers, summarise
-from miscal.discovery.summary_parts import Answer
+from miscal.discovery.summary import Answer
 from miscal.discovery.tables import columns_table, field_table, findings_table
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.registry import estimator_class, make_estimator, regimes_of, uses_device
 from miscal.findings.alone import thresholds_of
+from miscal.findings.conditions.condition import readable, with_features
 from miscal.findings.decisions import Thresholds
+from miscal.findings.ledger.clusters import with_clusters
+from miscal.findings.ledger.groups import named_groups
+from miscal.findings.ledger.ledger import ADJUSTMENT, FindingsMethod, Ledger, find
+from miscal.findings.ledger.settings import LEDGER_DEFAULTS
 from miscal.findings.residuals import default_epsilon
 
 QUICK = "quick: named groups, and a simple correction of these; without quick all errors are looked for and corrected"
@@ -64,7 +78,7 @@ def discover(
     """Find where a model is over- and under-confident, and test it with outcomes that nothing has seen.
 
     The options are those of :func:`miscal.discover`, which says what each means. Where triples carry a split it is used
-    as it is. `progress` is called with a :class:`~miscal.discovery.progress.Progress` as each stage starts and ends,
+    as it is. `progress` is called with a :class:`~miscal.base.progress.Progress` as each stage starts and ends,
     and after every fit of the field; `answered` with the three lines of the answer as soon as they are known: regimes
     are cut into parts and described, and the map is drawn, after them.
 
@@ -94,9 +108,6 @@ def discover(
     with clock.stage("split"):
         own_split = triples.split is not None
         evaluation = evidence_of(triples, method, evidence)
-        if triples.classes is not None:
-            refuse_time(evaluation)
-        refuse_learned_scale(triples, evaluation)
         size = _sample_size(triples, evaluation, sample)
         triples, order, warnings = prepare(triples, evaluation, seed)
         warnings += unseen_columns(triples, method)
@@ -171,3 +182,191 @@ def _sample_size(triples: Triples, evaluation: Evidence, asked: int | None) -> i
             "from: leave one of them out"
         )
     return None
+
+
+def write_ledger(
+    rows: FittedRows,
+    *,
+    own_split: bool,
+    seed: int,
+    several: ClassRun | None = None,
+) -> Ledger:
+    """Test named groups and clusters of inputs of the rows that may be evaluated.
+
+    `rows`: with honest estimates, and E[y | f] of each. `own_split`: whether the user set the test rows apart: then
+    they alone are evaluated. `seed`: of the folds, of the clusters, and of the order of rows of equal confidence.
+    `several`: what is known of several classes, which take their share of the error.
+    """
+    # named groups and clusters are fixed before any outcome is seen: all rows may be evaluated, unless some were set
+    # apart, or E[y | f] is only to be learned from what came before
+    evidence = rows.evidence if own_split or rows.evidence == TIME else ALL
+    witness = rows.evaluated if evidence == rows.evidence else np.ones(len(rows.triples), dtype=bool)
+    triples = rows.triples if witness.all() else rows.triples.take(witness)
+    columns = with_features(triples.metadata, triples.X, triples.encoder)
+    groups, own_units = named_groups(columns, triples.text), readable(triples.encoder, triples.X)
+    groups, space = with_clusters(groups, triples.places, own_units=own_units, seed=seed)
+    witnesses, corrected = rows.evaluation_rows, rows.corrected
+    if evidence != rows.evidence:
+        # where all rows are evaluated to the ledger, none is set apart to learn E[y | f] from
+        every, f = replace(rows.triples, split=None), rows.estimate.corrected
+        witnesses = rows.labelled(witness, expected=expected_outcome(every, seed))
+        corrected = rows.labelled(witness, confidence=f, expected=expected_outcome(every, seed, f))
+    error = 1.0 if several is None else several.error_left
+    error = error if witnesses.n_units >= LEAST_UNITS else 0.0
+    found = find(witnesses, groups, corrected=corrected, seed=seed, error=error)
+    many = 0 if several is None else len(several.ledgers)
+    share = (
+        "; of the error of all, a half is for the top label, and the other half for the "
+        f"{many} classes looked at, in equal parts"
+    )
+    share = share if many else ""
+    method = FindingsMethod(
+        candidates=len(groups),
+        adjustment=ADJUSTMENT + share,
+        level=LEDGER_DEFAULTS.significance,
+        evidence=evidence,
+        n=len(triples),
+        not_crossed=groups.not_crossed,
+        by_rows=found.by_rows,
+    )
+    # metadata was named by the user, features may be many
+    metadata = {clean_text(name) for name in triples.metadata}
+    values = tuple(sorted(found.values, key=lambda one: one.column not in metadata))
+    members = tuple(np.zeros(len(witness), bool) for _ in found.members)
+    for among_all, inside in zip(members, found.members, strict=True):
+        among_all[witness] = inside
+    return replace(found, values=values, members=members, method=method, clusters=space)
+
+
+def named_findings(y_true: Any, y_prob: Any, by: Any, *, sample_weight: Any = None, seed: int = 0) -> Ledger:
+    """Write the ledger of the groups that columns name, and the tables of these columns.
+
+    `y_true`, (n,): outcomes, 0 or 1. `y_prob`, (n,): probabilities in [0, 1]. `by`, (n,): what names groups. Values
+    without a name are called by that of their series, or "by". `sample_weight`, (n,): Non-negative; rows of weight 0
+    are left out. Returns findings, the strongest first, tested together as those of a run are; and every value of the
+    columns.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> kind = rng.permutation(np.repeat(["law", "art", "sums"], 200))
+    >>> y = rng.random(600) < np.where(kind == "law", 0.3, 0.7)
+    >>> [one.description for one in named_findings(y, np.full(600, 0.5), {"kind": kind}).findings]
+    ['kind = law']
+    """
+    table = (
+        by if is_frame(by) or isinstance(by, (Mapping, pl.LazyFrame)) else {str(getattr(by, "name", None) or "by"): by}
+    )
+    opened = open_source(table)
+    frame = opened.load(opened.columns)
+    n = check_lengths(y_true=y_true, y_prob=y_prob, by=frame, sample_weight=sample_weight)
+    weight = None if sample_weight is None else check_weight(sample_weight, n)
+    triples = Triples(
+        np.arange(n, dtype=np.float64)[:, None],
+        check_confidence(y_prob, name="y_prob"),
+        check_correct(y_true, name="y_true"),
+        weight=weight,
+        metadata={name: metadata_of(frame, name) for name in frame.columns},
+    )
+    if weight is not None:
+        triples = triples.take(np.flatnonzero(weight > 0))
+        triples = replace(triples, row=np.arange(len(triples)))
+    rows = LabelledRows.of(
+        triples.correct, triples.confidence, expected_outcome(triples, seed), row=triples.row,
+        weight=triples.weight,
+    )  # fmt: skip
+    return find(rows, named_groups(triples.metadata), seed=seed)
+
+
+_ROWS = (500, 2_000, 12_000, 50_000, 200_000)
+_SECONDS = {
+    "split": (0.01, 0.01, 0.02, 0.1, 0.5),
+    "field": (4.3, 3.5, 14.0, 50.0, 121.0),
+    "regimes": (0.01, 0.01, 0.01, 0.02, 0.1),
+    "findings": (0.02, 0.1, 0.4, 1.0, 4.0),
+    "answer": (0.4, 0.5, 1.5, 3.0, 8.0),
+    "measures": (0.7, 1.1, 2.5, 4.5, 10.0),
+}
+"""Seconds of each stage on two idle cores at these numbers of rows and 384 columns. They only say how long the stages
+are beside each other: how fast this machine is, is learned from the stages that it has done."""
+
+_COLUMNS = 384
+"""Columns behind `_SECONDS`. About half of the time of the field grows with the columns."""
+
+_NEARLY = 0.99
+"""The most that a stage says to have done before its end."""
+
+_LEAST_TIMED = 0.5
+"""A stage expected to take fewer seconds says nothing of how fast the machine is."""
+
+
+def expected_seconds(n: int, n_columns: int) -> dict[str, float]:
+    """Return about how long the stages take on two idle cores.
+
+    Returns seconds by stage, of those with method "auto" and evidence of all rows.
+
+    Examples
+    --------
+    >>> round(expected_seconds(2_000, 384)["field"], 1)
+    3.5
+    """
+    at = np.log(np.clip(n, _ROWS[0], None))
+    known = np.log(_ROWS)
+    found = {name: float(np.exp(np.interp(at, known, np.log(seconds)))) for name, seconds in _SECONDS.items()}
+    # beyond the table, in proportion to the rows
+    more = max(1.0, n / _ROWS[-1])
+    found = {name: seconds * more for name, seconds in found.items()}
+    found["field"] *= 0.5 + 0.5 * n_columns / _COLUMNS
+    return found
+
+
+@dataclass
+class Clock:
+    """Announces the stages of a discovery as they start and end, times them, and estimates what is left.
+
+    `tell`: called with a :class:`Progress`. `expected`: about how long each stage takes, as from
+    :func:`expected_seconds`, in the order of the stages; without an entry for "field" nothing is said of the time left
+    before a fit is done. `seconds`: what the stages took. `found`: what the stage found that runs; set before its end.
+    """
+
+    tell: Callable[[Progress], None]
+    expected: dict[str, float]
+    seconds: dict[str, float] = field(default_factory=dict)
+    found: str = ""
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Announce a stage and time it."""
+        start, self.found = time.monotonic(), ""
+
+        def tell(share: float, found: str = "") -> None:
+            passed = time.monotonic() - start
+            self.tell(Progress(name, share, passed, self.left(name, share, passed), found))
+
+        # 1 is for the end alone, after what follows the last piece
+        tell(0.0)
+        with progress_to(lambda share: tell(min(share, _NEARLY))):
+            yield
+        self.seconds[name] = round(time.monotonic() - start, 3)
+        tell(1.0, self.found)
+
+    def left(self, name: str, share: float, passed: float) -> float | None:
+        """Estimate the seconds until the end of the discovery.
+
+        `name`: the stage that runs. `share`: how much of it is done, in [0, 1]. `passed`: seconds that it has taken.
+        Returns None where the stage has no expected length and has not said how far it is.
+        """
+        done = self.seconds
+        if share:
+            done = done | {name: passed / share}
+        elif name not in self.expected:
+            return None
+        # how much longer than expected the stages take here, by those that were long enough to tell
+        timed = [one for one in done if self.expected.get(one, 0.0) >= _LEAST_TIMED]
+        speed = sum(done[one] for one in timed) / sum(self.expected[one] for one in timed) if timed else 1.0
+        own = max(done[name] - passed, 0.0) if share else max(self.expected[name] * speed - passed, 0.0)
+        names = list(_SECONDS)
+        later = names[names.index(name) + 1 :]
+        if any(one not in self.expected for one in later):
+            return None
+        return own + speed * sum(self.expected[one] for one in later)

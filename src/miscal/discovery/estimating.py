@@ -22,7 +22,7 @@ from miscal.data.splits import (
     straddling,
 )
 from miscal.data.triples import FoundUnits, Triples
-from miscal.discovery.fitted_rows import TEST, TIME, BlankedRows, Evidence, FittedRows, check_first_block
+from miscal.discovery.fitted_rows import TEST, TIME, Evidence, FittedRows, blanked_rows, check_first_block
 from miscal.discovery.units import with_units
 from miscal.estimators.field import MiscalibrationField, checked_seed
 from miscal.estimators.honest import (
@@ -143,11 +143,11 @@ def fit_rows(
     if evidence == TIME:
         return _fit_by_time(triples, model)
     if triples.split is None:
-        blanked = BlankedRows.of(triples, np.full(len(triples), True), seed)
-        found = fit_honest_fields(model, triples, blanked.changed(triples))
+        blanked = blanked_rows(triples, np.full(len(triples), True), seed)
+        found = fit_honest_fields(model, triples, blanked)
         parts = [(found.fold != k, found.fold == k) for k in np.unique(found.fold)]
         known = {"fold": found.fold, "forward": found.forward, "block": found.block}
-        known |= {"blanked": replace(blanked, corrected=found.changed)}
+        known |= {"blanked": (blanked.row, found.changed)}
         return _put_together(triples, model, found.folded, parts, seed, **known)
     test = triples.split == "test"
     folded = fit_honest(model, triples.take(~test))
@@ -167,14 +167,15 @@ def _put_together(
     return FittedRows(triples, model, estimate, *expected, corrections, **known)
 
 
-def _blanked(model: MiscalibrationField, triples: Triples, unseen: np.ndarray, seed: int) -> BlankedRows:
+def _blanked(
+    model: MiscalibrationField, triples: Triples, unseen: np.ndarray, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Correct some rows that a field has not seen, with columns blank."""
-    blanked = BlankedRows.of(triples, unseen, seed)
-    changed = blanked.changed(triples)
+    changed = blanked_rows(triples, unseen, seed)
     # past the check of how likely inputs are: these are unlike the others on purpose
     fitted = model.to_saved().fitted
-    corrected = fitted.correct(changed.X, triples.confidence[changed.row]).corrected if len(changed.row) else None
-    return replace(blanked, corrected=corrected)
+    f = triples.confidence[changed.row]
+    return changed.row, fitted.correct(changed.X, f).corrected if len(f) else f
 
 
 def _fit_sample(triples: Triples, model: MiscalibrationField, size: int, seed: int) -> FittedRows:

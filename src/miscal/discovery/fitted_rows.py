@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from miscal.base.document import Measure, interval, number
+from miscal.base.document import Measure
 from miscal.base.errors import InputError, argument
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.scores import log_losses, mean_interval
@@ -55,30 +55,22 @@ def evidence_of(triples: Triples, method: str, evidence: Evidence | None) -> Evi
             f"evidence {evidence!r} lets {who}, but the data name a split, whose test rows are set apart: leave the "
             "split out, or use evidence 'test'"
         )
-    if evidence == TIME:
-        refuse_no_order(triples)
-    return evidence or (TEST if method == "paper" or triples.split is not None else ALL)
-
-
-def refuse_learned_scale(triples: Triples, evidence: Evidence) -> None:
-    """Refuse test rows that would have taken part in learning what the scores stand for."""
-    learned = triples.judged is not None and triples.judged.scale is not None
-    if learned and evidence != ALL and triples.split is None:
-        raise InputError(
-            f"evidence {evidence!r} sets rows apart, but what the judge's scores stand for was learned from all rows "
-            f"that people have judged: use evidence 'all', name the test rows ({argument('split', takes='COL')}), or "
-            "give the judge's probability in place of its score"
-        )
-
-
-def refuse_time(evidence: Evidence) -> None:
-    """Refuse several classes in the order of time."""
-    if evidence == TIME:
+    if evidence == TIME and triples.classes is not None:
         raise InputError(
             "evidence 'time' is not offered for several classes yet: use evidence 'all' or 'test', or give one class "
             f"as an event ({argument('probability', takes='COL')} {argument('event', takes='COL')} "
             f"{argument('positive', takes='VALUE')})"
         )
+    if evidence == TIME:
+        refuse_no_order(triples)
+    evidence = evidence or (TEST if method == "paper" or triples.split is not None else ALL)
+    if evidence != ALL and triples.split is None and triples.judged is not None and triples.judged.scale is not None:
+        raise InputError(
+            f"evidence {evidence!r} sets rows apart, but what the judge's scores stand for was learned from all rows "
+            f"that people have judged: use evidence 'all', name the test rows ({argument('split', takes='COL')}), or "
+            "give the judge's probability in place of its score"
+        )
+    return evidence
 
 
 def refuse_no_order(triples: Triples) -> None:
@@ -132,66 +124,26 @@ LEAST_ROWS = 200
 _STREAM = 71
 
 
-@dataclass(frozen=True, eq=False)
-class BlankedRows:
-    """Some rows, once for each column with that column blank.
-
-    `row`, int64 (m,): positions of the rows. `corrected`, float64 (c * m,): their corrected confidences without each
-    column, one column after the other, as honest as those of all rows; None until they are known.
-    """
-
-    columns: tuple[str, ...]
-    row: np.ndarray
-    corrected: np.ndarray | None = None
-
-    @classmethod
-    def of(cls, triples: Triples, evaluated: np.ndarray, seed: int) -> BlankedRows:
-        """Choose rows among the evaluation rows, at random; none where no column can be blank.
-
-        Examples
-        --------
-        >>> rows = Triples.of(np.zeros((3, 1)), confidence=[0.5] * 3, correct=[0, 1, 0])
-        >>> BlankedRows.of(rows, np.full(3, True), 0).columns
-        ()
-        """
-        columns = tuple(getattr(triples.encoder, "can_be_blank", ()))[: MOST_CHANGED // LEAST_ROWS]
-        there = np.flatnonzero(evaluated)
-        size = min(MOST_ROWS, MOST_CHANGED // len(columns), len(there)) if columns else 0
-        chosen = np.random.default_rng((seed, _STREAM)).choice(there, size, replace=False)
-        return cls(columns, np.sort(chosen))
-
-    def changed(self, triples: Triples) -> ChangedRows:
-        """Return the rows of all columns, one column after the other."""
-        X = triples.X[self.row]
-        blanked = [triples.encoder.blanked(X, column) for column in self.columns]
-        return ChangedRows(np.tile(self.row, len(self.columns)), np.concatenate([X[:0], *blanked]))
+def blank_columns(triples: Triples) -> tuple[str, ...]:
+    """Return the columns that are looked at: those that can be blank, the first ones of many."""
+    return tuple(getattr(triples.encoder, "can_be_blank", ()))[: MOST_CHANGED // LEAST_ROWS]
 
 
-def costs(blanked: BlankedRows | None, every: LabelledRows, corrected: np.ndarray) -> dict[str, Measure]:
-    """Measure by how much the log loss changes where a column is blank in every row.
-
-    `every`: all n rows. `corrected`, float64 (n,): their confidences corrected with all columns. Returns mean
-    differences by column, with 95 % intervals; positive where the correction is worse without it.
+def blanked_rows(triples: Triples, evaluated: np.ndarray, seed: int) -> ChangedRows:
+    """Choose some evaluation rows at random, once for each column with that column blank, one column after the other.
 
     Examples
     --------
-    >>> rows = LabelledRows.of(np.array([0.0, 1.0] * 50), np.full(100, 0.5))
-    >>> found = costs(BlankedRows(("age",), np.arange(100), np.full(100, 0.5)), rows, 0.1 + 0.8 * rows.correct)
-    >>> round(found["age"].value, 3)
-    0.588
+    >>> rows = Triples.of(np.zeros((3, 1)), confidence=[0.5] * 3, correct=[0, 1, 0])
+    >>> len(blanked_rows(rows, np.full(3, True), 0).row)
+    0
     """
-    if blanked is None or blanked.corrected is None:
-        return {}
-    outcome, before = every.correct[blanked.row], corrected[blanked.row]
-    parts = np.reshape(blanked.corrected, (len(blanked.columns), len(blanked.row)))
-    some = {"sample_weight": every.weight, "groups": every.group}
-    some = {name: None if values is None else values[blanked.row] for name, values in some.items()}
-    found = {}
-    for column, after in zip(blanked.columns, parts, strict=True):
-        difference = mean_interval(log_losses(outcome, after) - log_losses(outcome, before), **some)
-        limits = interval(*(difference.interval or (None, None)))
-        found[column] = Measure(value=number(difference.value), interval=limits)
-    return found
+    columns, there = blank_columns(triples), np.flatnonzero(evaluated)
+    size = min(MOST_ROWS, MOST_CHANGED // len(columns), len(there)) if columns else 0
+    row = np.sort(np.random.default_rng((seed, _STREAM)).choice(there, size, replace=False))
+    X = triples.X[row]
+    blanked = [triples.encoder.blanked(X, column) for column in columns]
+    return ChangedRows(np.tile(row, len(columns)), np.concatenate([X[:0], *blanked]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,7 +165,8 @@ class FittedRows:
     `block`, int64 (n,): the fold where `forward` is known, else -1.
     `sample`, bool (n,): the rows that the field was learned from, where they are a sample. The other rows are the last
         fold, and the last block: their values come from the field that is saved.
-    `blanked`: some evaluation rows, with columns blank.
+    `blanked`: positions of some evaluation rows, by :func:`blanked_rows`, and their corrected confidences with columns
+        blank, as honest as those of all rows.
     `by_time`: whether folds are blocks of time, each judged by the blocks before it.
     `regime, hidden_regime`, object (n,): ``"over"``, ``"good"``, ``"under"``, or None where the field is not supported:
         cut on the field, and on its hidden part. These and the following are None until they are found.
@@ -230,7 +183,7 @@ class FittedRows:
     forward: FieldEstimate | None = None
     block: np.ndarray | None = None
     sample: np.ndarray | None = None
-    blanked: BlankedRows | None = None
+    blanked: tuple[np.ndarray, np.ndarray] | None = None
     by_time: bool = False
     regime: np.ndarray | None = None
     hidden_regime: np.ndarray | None = None
@@ -291,6 +244,18 @@ class FittedRows:
             return every
         number = np.unique(group, return_inverse=True)[1].astype(np.int64)
         return replace(every, design=replace(known, group=number, weight=every.weight))
+
+    @property
+    def costs(self) -> dict[str, Measure]:
+        """By how much the log loss changes where a column is blank in every row: mean differences, by the column."""
+        if self.blanked is None or not len(self.blanked[0]):
+            return {}
+        columns, found = blank_columns(self.triples), {}
+        for column, row, after in zip(columns, *(np.split(one, len(columns)) for one in self.blanked), strict=True):
+            own, before = self.every.take(row), self.estimate.corrected[row]
+            change = log_losses(own.correct, after) - log_losses(own.correct, before)
+            found[column] = Measure.of(mean_interval(change, sample_weight=own.weight, groups=own.group))
+        return found
 
 
 def evaluated_rows(triples: Triples) -> np.ndarray:

@@ -28,14 +28,14 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import polars as pl
+from pydantic import NonNegativeInt
 
 from miscal.base.arrays import oriented, row_blocks
-from miscal.base.document import clean_text
+from miscal.base.document import Part, clean_text
 from miscal.base.errors import InputError, argument
 from miscal.base.extras import need
 from miscal.base.threads import global_random_kept, one_thread
 from miscal.data.triples import Triples
-from miscal.discovery.summary import MapInfo
 from miscal.findings.conditions.condition import with_features
 from miscal.findings.enrichment import written_date
 
@@ -77,6 +77,18 @@ GAP = " … "
 """What stands for a part that was left out."""
 BACK = 30
 """Characters that are kept of what comes before the difference, so that the sentence can be read."""
+
+
+class MapInfo(Part):
+    """The 2-D maps stored beside the summary.
+
+    `file`: the table beside the summary. `method`: pca, tsne or umap. `n_shown, n_total`: rows drawn, of so many.
+    """
+
+    file: str
+    method: str
+    n_shown: NonNegativeInt
+    n_total: NonNegativeInt
 
 
 def shown_rows(n: int, *, seed: int, limit: int = MAX_ROWS) -> np.ndarray:

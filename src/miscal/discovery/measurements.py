@@ -13,19 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from miscal.base.document import Measure, interval, number
+from miscal.base.document import Measure, number
 from miscal.base.folds import PERIODS, period_starts
-from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
-from miscal.calibration.metrics.curve import curve_of
-from miscal.calibration.metrics.gap import MIN_SLICE_ROWS, gap_of, slice_number
-from miscal.calibration.metrics.inference import DRAWS, smece_of
-from miscal.calibration.metrics.registry import METRICS, correction_metrics
+from miscal.calibration.labelled_rows import LabelledRows
+from miscal.calibration.metrics.curve import CurveNumbers, CurvePair, curve_of
+from miscal.calibration.metrics.gap import MIN_SLICE_ROWS, GapNumbers, gap_of, slice_number
+from miscal.calibration.metrics.inference import DRAWS, METRICS, ErrorEstimate, correction_metrics, smece_of
 from miscal.calibration.metrics.scores import log_losses, mean_of_values, squared_errors
 from miscal.calibration.survey_design import average, correlation, spread
-from miscal.data.triples import FoundUnits
 from miscal.discovery import summary
 from miscal.discovery.fitted_rows import TIME, FittedRows
-from miscal.discovery.summary_parts import CurveNumbers, CurvePair, Score
+from miscal.discovery.summary import Score
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.enrichment import written_time
 from miscal.findings.judging import REGIMES, judge_regimes
@@ -62,37 +60,7 @@ def global_numbers(rows: LabelledRows, everyone: LabelledRows | None = None, *, 
     if everyone is not None:
         of |= dict.fromkeys(("accuracy", "confidence"), everyone)
     scores = {name: metric.estimate_of(of[name], DRAWS, seed) for name, metric in METRICS.items()}
-    return summary.Global(**{name: _stored(score, summary.Global.kind(name)) for name, score in scores.items()})
-
-
-def unit_numbers(rows: LabelledRows, found: FoundUnits) -> summary.Units:
-    """Say what rows are counted by, and for how many independent rows they count.
-
-    Examples
-    --------
-    >>> y, half, group = np.tile([1.0, 1.0, 0.0, 0.0], 250), np.full(1000, 0.5), np.arange(1000) // 2
-    >>> found = unit_numbers(LabelledRows.of(y, half, half, group=group), FoundUnits("named", "seen:day"))
-    >>> found.unit, found.n_units, found.largest, round(found.n_effective / 100), round(found.widening, 1)
-    ('day of seen', 500, 2, 5, 1.4)
-    """
-    sizes = np.ones(len(rows), np.int64) if rows.group is None else np.bincount(rows.group)
-    effect = effect_of_mean(rows, np.ones(len(rows), dtype=bool))
-    named, colon, period = (found.column or "").rpartition(":")
-    column = f"{period} of {named}" if colon and period in PERIODS else found.column
-    return summary.Units(
-        unit=column or {"equal inputs": "input", "near copies": "input", "named": "group"}.get(found.source, "row"),
-        source=found.source,
-        column=found.column,
-        n_units=len(sizes),
-        largest=int(sizes.max()),
-        correlation=0.0 if rows.design is None else rows.design.correlation,
-        effect=effect,
-        widening=float(np.sqrt(effect)),
-        n_effective=len(rows) / effect,
-        factor=found.factor,
-        coarser=found.coarser,
-        others=tuple(summary.OtherUnit(column=name, widening=wider) for name, wider in found.others),
-    )
+    return summary.Global(**{name: score if name == "smece" else Measure.of(score) for name, score in scores.items()})
 
 
 def weight_numbers(weights: np.ndarray | None, column: str | None = None) -> summary.WeightNumbers | None:
@@ -162,16 +130,16 @@ def regime_numbers(
             visible=judged.visible,
             hidden=judged.hidden,
             confirmed=confirmed,
-            smece=summary.SmoothEce(value=None) if seed is None else smooth_ece(own, seed=seed),
+            smece=ErrorEstimate(value=None) if seed is None else smooth_ece(own, seed=seed),
             **(contents or {}).get(name, {}),
         )
         found.append(one)
     return tuple(found)
 
 
-def smooth_ece(rows: LabelledRows, *, seed: int) -> summary.SmoothEce:
+def smooth_ece(rows: LabelledRows, *, seed: int) -> ErrorEstimate:
     """Measure smECE with its interval, noise floor and p-value; all null where there are no rows."""
-    return _stored(smece_of(rows, DRAWS, seed), summary.SmoothEce) if len(rows) else summary.SmoothEce(value=None)
+    return smece_of(rows, DRAWS, seed) if len(rows) else ErrorEstimate(value=None)
 
 
 def comparison(
@@ -213,7 +181,7 @@ def correction_gains(rows: LabelledRows, predictions: Mapping[str, np.ndarray]) 
 
     def saved(losses: Callable[[np.ndarray, np.ndarray], np.ndarray], theirs: np.ndarray) -> Measure:
         difference = losses(rows.correct, theirs) - losses(rows.correct, ours)
-        return _stored(mean_of_values(rows, difference), Measure)
+        return Measure.of(mean_of_values(rows, difference))
 
     return {
         name: summary.Gain(brier=saved(squared_errors, theirs), log_loss=saved(log_losses, theirs))
@@ -254,8 +222,7 @@ def reliability(rows: LabelledRows, n_bins: int = BINS, *, min_rows: int = MIN_S
         return None
     # thirty units to a bin, where there are too few for all bins: a curve of fewer goes up and down by chance
     n_bins = max(1, min(n_bins, rows.n_units // 30))
-    curve = curve_of(rows, n_bins)
-    return CurveNumbers(**{name: np.asarray(getattr(curve, name)).tolist() for name in CurveNumbers.model_fields})
+    return CurveNumbers(**{name: values.tolist() for name, values in curve_of(rows, n_bins).items()})
 
 
 def histogram(delta: np.ndarray, regime: np.ndarray, epsilon: float) -> summary.Histogram:
@@ -287,7 +254,7 @@ def gap(
     min_rows: int = MIN_SLICE_ROWS,
     whole: summary.Global,
     regimes: Sequence[summary.Regime],
-) -> summary.GapNumbers:
+) -> GapNumbers:
     """Measure the worst-slice gap; null where neither regime has enough rows.
 
     `min_rows`: rows that a regime needs. `whole`: from :func:`global_numbers`, of the same rows and seed. `regimes`:
@@ -296,15 +263,7 @@ def gap(
     measured = {"all": whole.smece.interval, **{part.name: part.smece.interval for part in regimes}}
     known = {name: ends for name, ends in measured.items() if ends is not None}
     found = gap_of(rows, slice_number(regime), min_rows=min_rows, random_state=seed, known=known)
-    return _stored(found, summary.GapNumbers)
-
-
-def _stored(estimate: Any, kind: type[Measure]) -> Any:
-    """Store those values of an estimate that the summary has a key for."""
-    values = {name: getattr(estimate, name) for name in kind.model_fields}
-    return kind(
-        **{**values, "value": number(estimate.value), "interval": interval(*(estimate.interval or (None, None)))}
-    )
+    return GapNumbers.of(found)
 
 
 def over_time(rows: FittedRows, column: str | None) -> summary.OverTime | None:

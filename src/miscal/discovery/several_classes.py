@@ -8,14 +8,15 @@ import numpy as np
 
 from miscal.base.document import Measure
 from miscal.base.folds import assign_folds
+from miscal.calibration.global_map import class_log_losses
 from miscal.calibration.labelled_rows import LabelledRows, take_rows
+from miscal.calibration.metrics.curve import CurvePair
 from miscal.calibration.metrics.scores import mean_interval
-from miscal.calibration.simplex_maps import class_log_losses
 from miscal.calibration.survey_design import average
 from miscal.discovery import measurements
 from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.fitted_rows import TEST, FittedRows
-from miscal.discovery.summary_parts import ClassEvent, ClassNumbers, Confusion, CurvePair
+from miscal.discovery.summary import ClassEvent, ClassNumbers, Confusion
 from miscal.estimators.simplex.correction import SimplexCorrection, fit_simplex
 from miscal.findings.conditions.column_kinds import Value
 from miscal.findings.conditions.condition import with_features
@@ -210,7 +211,7 @@ def class_numbers(rows: FittedRows, found: ClassRun) -> ClassNumbers:
         correction=found.fitted.chosen,
         log_loss={name: average(values, weight) for name, values in losses.items()},
         accuracy={name: average(p.argmax(axis=1) == code, weight) for name, p in own.items()},
-        saved=Measure(value=saved.value, interval=saved.interval),
+        saved=Measure.of(saved),
         classes=events,
         confusions=_confusions(events, classes.predicted_column),
     )
@@ -223,7 +224,8 @@ def _event(rows: FittedRows, found: ClassRun, k: int) -> ClassEvent:
         rows.evaluation_rows, correct=happened[evaluated], confidence=classes.probability[evaluated, k],
         expected=classes.probability[evaluated, k],
     )  # fmt: skip
-    after = replace(before, confidence=found.probability[evaluated, k])
+    after, ledger = replace(before, confidence=found.probability[evaluated, k]), found.ledgers.get(k)
+    curves = {"raw": measurements.reliability(before), "corrected": measurements.reliability(after)} if ledger else None
     return ClassEvent(
         name=classes.names[k],
         labels=int(before.correct.sum()),
@@ -232,11 +234,9 @@ def _event(rows: FittedRows, found: ClassRun, k: int) -> ClassEvent:
         rate=average(before.correct, before.weight),
         raw=measurements.score(before),
         corrected=measurements.score(after),
-        looked_at=k in found.ledgers,
-        findings=found.ledgers[k].findings if k in found.ledgers else (),
-        curves=CurvePair(raw=measurements.reliability(before), corrected=measurements.reliability(after))
-        if k in found.ledgers
-        else None,
+        looked_at=ledger is not None,
+        findings=ledger.findings if ledger else (),
+        curves=curves and CurvePair(**curves),
     )
 
 

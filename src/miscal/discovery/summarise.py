@@ -25,17 +25,25 @@ from miscal.data.triples import SPLITS, Triples
 from miscal.discovery import measurements
 from miscal.discovery.alarms import alarms, copy_alarms, leak_alarms, plain_facts, say_little
 from miscal.discovery.answer import answer_of
-from miscal.discovery.fitted_rows import ALL, TEST, TIME, FittedRows, costs
+from miscal.discovery.fitted_rows import ALL, TEST, TIME, FittedRows
 from miscal.discovery.measurements import over_time
 from miscal.discovery.several_classes import ClassRun, class_numbers
-from miscal.discovery.summary import Columns, Data, Regime, Selection, Summary, Units, WeightNumbers
-from miscal.discovery.summary_parts import Answer, GroupRate, JudgeNumbers, ScalePoint
+from miscal.discovery.summary import Answer, Columns, Data, Regime, Selection, Summary, WeightNumbers
+from miscal.discovery.units import Units, unit_numbers
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.registry import estimator_class
 from miscal.evidence.blocks import needed
 from miscal.evidence.certificates import Certificate, certificate, drift, drift_warning
 from miscal.evidence.conditional import rare_values_warning
-from miscal.evidence.judged_rows import JudgedRows, agreement, judge_rate, pass_rate
+from miscal.evidence.judged_rows import (
+    GroupRate,
+    JudgedRows,
+    JudgeNumbers,
+    ScalePoint,
+    agreement,
+    judge_rate,
+    pass_rate,
+)
 from miscal.evidence.kernel_score import smoothed_residuals
 from miscal.evidence.limits.agreement import NOTHING_CLAIMED
 from miscal.evidence.power import detectable_places
@@ -96,7 +104,7 @@ def first_numbers(rows: FittedRows, *, seed: int, several: ClassRun | None = Non
     copied, columns = copies(triples), plain(triples.source).get("columns", {})
     plainly = plain_facts(everyone, copied, triples.kind, triples.source.get("one_answer"))
     named = {f"{part}_column": columns.get(part) for part in ("correct", "confidence")}
-    cost = costs(rows.blanked, rows.every, rows.estimate.corrected)
+    cost = rows.costs
     read = (ColumnReading(**one) for one in plain(list(triples.source.get(READ_COLUMNS, ()))))
     readings = tuple(replace(one, cost_if_missing=cost.get(one.name)) for one in read)
     leaking, copying = leak_alarms(readings), copy_alarms(copied, len(triples))
@@ -118,7 +126,7 @@ def first_numbers(rows: FittedRows, *, seed: int, several: ClassRun | None = Non
         "findings": rows.ledger.findings,
         "most_off": rows.ledger.most_off,
         "findings_method": rows.ledger.method,
-        "units": measurements.unit_numbers(tested, triples.counted_by),
+        "units": unit_numbers(tested, triples.counted_by),
         "data": _data(triples),
         "columns": readings,
         "classes": None if several is None else class_numbers(rows, several),
@@ -204,52 +212,49 @@ def _alone(rows: FittedRows, asked: Thresholds) -> tuple[tuple[Alone, ...], tupl
     )
 
 
-def _remarks(rows: FittedRows, regimes: Sequence[Regime], units: Units, weights: WeightNumbers | None) -> list[str]:
+def _remarks(rows: FittedRows, regimes: Sequence[Regime], units: Units, weights: WeightNumbers | None) -> Iterator[str]:
+    """Say what is unusual about the evaluation rows."""
     regime, supported = rows.regime[rows.evaluated], rows.estimate.supported[rows.evaluated]
     words = vocabulary(rows.triples.kind)
     what, correct = _WHICH[rows.evidence], rows.evaluation_rows.correct
-    small = [part for part in regimes if part.name != "good" and 0 < part.n < MIN_SLICE_ROWS]
-    if not estimator_class(rows.model.method).learns_places:
-        small = []  # no regime is told of
-    remarks = [
-        f"the {part.name} regime has only {part.n} {what}row{'' if part.n == 1 else 's'}, so its numbers are rough"
-        for part in small
-    ]
+    # where no place is learned, no regime is told of
+    for part in regimes if estimator_class(rows.model.method).learns_places else ():
+        if part.name != "good" and 0 < part.n < MIN_SLICE_ROWS:
+            count = f"{part.n} {what}row{'' if part.n == 1 else 's'}"
+            yield f"the {part.name} regime has only {count}, so its numbers are rough"
     if correct.min() == correct.max():
-        remarks.append(
+        learned = (
+            ", while the rows learned from have both: the numbers may say more about how the rows were split than "
+            "about the model"
+        )
+        yield (
             f"all {len(correct):,} {what}rows have the outcome {int(correct[0])}"
-            + (
-                ", while the rows learned from have both: the numbers may say more about how the rows were split than "
-                "about the model"
-                if rows.evidence == TEST
-                else ""
-            )
+            f"{learned if rows.evidence == TEST else ''}"
         )
     if units.n_units < LEAST_UNITS:
-        remarks.append(
+        yield (
             f"only {units.n_units} units ({units.unit}) are evaluated, and of fewer than "
             f"{LEAST_UNITS} nothing is claimed: give rows of more units, or, if rows are independent "
             "of each other, --group none"
         )
     apart = regime == None  # noqa: E711  element by element
     if apart.any():
-        remarks.append(
+        yield (
             f"{apart.sum():,} of {len(regime):,} {what}rows lie too far from the rows learned from for a local "
             f"estimate: theirs comes from the {words.probability} alone, and they belong to no regime"
         )
-    kept = ~supported & ~apart
-    if kept.any():
-        remarks.append(
+    if (kept := ~supported & ~apart).any():
+        yield (
             f"{kept.sum():,} of {len(regime):,} {what}rows have so few of the rows learned from nearby that the local "
             "estimate, which they keep, is mostly noise; --option min_mass=1 gives such rows the estimate by the "
             f"{words.probability} alone"
         )
     tested, block = (rows.evaluated, None) if rows.block is None else (rows.block >= 0, rows.block[rows.block >= 0])
-    rare = rare_values_warning(rows.triples.confidence[tested], block, kind=rows.triples.kind)
-    remarks += [] if rare is None else [rare]
+    if rare := rare_values_warning(rows.triples.confidence[tested], block, kind=rows.triples.kind):
+        yield rare
     if weights is not None and weights.largest >= _MUCH_WEIGHT:
         heaviest = rows.triples.row[rows.evaluated][rows.triples.weight[rows.evaluated].argmax()]
-        remarks.append(
+        yield (
             f"a single row has {percent(weights.largest)} of all weight, so that means over all {len(regime):,} rows "
             f"are only as precise as means over {weights.n_effective:,.0f} rows of equal weight: intervals and tests "
             f"are rough. If the weight of row {heaviest} is a mistake, correct it"
@@ -257,9 +262,8 @@ def _remarks(rows: FittedRows, regimes: Sequence[Regime], units: Units, weights:
     if rows.evidence == TEST:
         every, evaluated = rows.every, rows.evaluated
         found = drift(every.correct, every.confidence, evaluated, effect_of_mean(every, evaluated))
-        moved = drift_warning(found, rows.triples.kind)
-        remarks += [] if moved is None else [moved]
-    return remarks
+        if moved := drift_warning(found, rows.triples.kind):
+            yield moved
 
 
 def _data(triples: Triples) -> Data:

@@ -13,12 +13,16 @@ from pydantic import ConfigDict, Field, FiniteFloat, NonNegativeInt, SerializerF
 
 from miscal.base.document import Document, Measure, MeasureAgainstNull, Number, Part, Share, Text
 from miscal.base.errors import CorruptFile, FileError, MismatchError, command
-from miscal.base.folds import PERIODS
 from miscal.base.vocabulary import ANSWER, Kind
+from miscal.calibration.metrics.curve import CurvePair
+from miscal.calibration.metrics.gap import GapNumbers
+from miscal.calibration.metrics.inference import ErrorEstimate
 from miscal.data.readers.column_readings import ColumnReading
-from miscal.data.triples import UnitSource
-from miscal.discovery.summary_parts import Answer, ClassNumbers, CurvePair, JudgeNumbers, PlainFacts, Score
+from miscal.discovery.alarms import PlainFacts
+from miscal.discovery.layout import MapInfo
+from miscal.discovery.units import Units
 from miscal.evidence.certificates import Certificate
+from miscal.evidence.judged_rows import JudgeNumbers
 from miscal.findings.alone import Alone, RiskCurves
 from miscal.findings.decisions import Decision
 from miscal.findings.enrichment import Enriched
@@ -34,10 +38,16 @@ LONGEST = 200
 """Characters of the headline that a summary shows of itself."""
 
 
-class SmoothEce(MeasureAgainstNull):
-    """A SmoothECE: ``floor`` is what a calibrated model shows on as many rows; ``p_value`` tests calibration."""
+class Answer(Part):
+    """A run in three lines, each a sentence or two.
 
-    floor: Number = None
+    ``headline`` says in at most 20 words what is wrong and how large it is, ``reason`` in at most 25 words where most,
+    and ``action`` in at most 25 words what to do.
+    """
+
+    headline: Text
+    reason: Text
+    action: Text
 
 
 class Global(Part):
@@ -48,21 +58,10 @@ class Global(Part):
 
     accuracy: Measure
     confidence: Measure
-    smece: SmoothEce
+    smece: ErrorEstimate
     ece: Measure
     brier: Measure
     log_loss: Measure
-
-    @classmethod
-    def kind(cls, name: str) -> type[Measure]:
-        """Return what a metric is stored as.
-
-        Examples
-        --------
-        >>> Global.kind("smece").__name__, Global.kind("brier").__name__
-        ('SmoothEce', 'Measure')
-        """
-        return SmoothEce if name == "smece" else Measure
 
 
 class FieldNumbers(Part):
@@ -105,17 +104,23 @@ class Regime(Part):
     visible: MeasureAgainstNull | None = None
     hidden: MeasureAgainstNull | None = None
     confirmed: Confirmed = Confirmed()
-    smece: SmoothEce
+    smece: ErrorEstimate
     brier: Number
     metadata: tuple[Enriched, ...] = ()
     keywords: tuple[Text, ...] = ()
     exemplars: tuple[NonNegativeInt, ...] = ()
 
 
-class GapNumbers(SmoothEce):
-    """Worst-slice SmoothECE gap; ``worst`` names the slice."""
+class Score(Part):
+    """How one correction does on one slice of the test rows; metrics registered beyond these three are numbers too."""
 
-    worst: str | None = None
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Number]
+
+    smece: Number
+    brier: Number
+    log_loss: Number
+    n: NonNegativeInt
 
 
 class Comparison(Part):
@@ -160,50 +165,6 @@ class Histogram(Part):
     over: tuple[NonNegativeInt, ...]
     good: tuple[NonNegativeInt, ...]
     under: tuple[NonNegativeInt, ...]
-
-
-class OtherUnit(Part):
-    """A column that rows could also be counted by, and how many times as wide intervals would be.
-
-    `widening`: of intervals, as a factor.
-    """
-
-    column: Text
-    widening: FiniteFloat
-
-
-class Units(Part):
-    """What is counted once, among the evaluation rows.
-
-    ``unit`` says what it is, ``source`` how it was found; ``column`` is as ``--group`` names it. ``correlation`` is
-    that of the residuals within a unit, ``effect`` the design effect of a mean over all rows, ``widening`` its root,
-    and ``n_effective`` the number of rows over it. ``factor`` is a part of ``widening``: of every standard error,
-    because outcomes of a ``coarser`` period hang together, too, of which there are too few to count by.
-
-    `n_units, largest`: how many there are, and rows of the largest. `others`: columns that rows
-        could be counted by, too.
-    """
-
-    unit: Text
-    source: UnitSource
-    column: str | None
-    n_units: NonNegativeInt
-    largest: NonNegativeInt
-    correlation: Share
-    effect: FiniteFloat
-    widening: FiniteFloat
-    n_effective: FiniteFloat
-    factor: FiniteFloat = 1.0
-    coarser: str | None = None
-    others: tuple[OtherUnit, ...] = ()
-
-    @property
-    def nouns(self) -> str:
-        """What is counted, in the plural of a sentence: days, inputs, units (nr)."""
-        _, colon, period = (self.column or "").rpartition(":")
-        if colon and period in PERIODS:
-            return f"{period}s"
-        return f"{self.unit}s" if self.column is None else f"units ({self.column})"
 
 
 class PeriodNumbers(Part):
@@ -308,16 +269,78 @@ class Data(Part):
     n_features: NonNegativeInt
 
 
-class MapInfo(Part):
-    """The 2-D maps stored beside the summary.
+class ClassEvent(Document):
+    """A class as an event of its own: the probability that the model gives it, and whether it is the label.
 
-    `file`: the table beside the summary. `method`: pca, tsne or umap. `n_shown, n_total`: rows drawn, of so many.
+    Numbers are of the evaluation rows. ``labels`` counts the rows that have it, ``predicted`` those where it is the
+    likeliest; ``probability`` is its mean probability, ``rate`` the share of rows that have it. ``raw`` and
+    ``corrected`` score these probabilities. ``findings`` are groups in which the class is the label more or less often
+    than in rows of equal probability of it; they were only looked for where ``looked_at`` is true.
     """
 
-    file: str
-    method: str
-    n_shown: NonNegativeInt
-    n_total: NonNegativeInt
+    name: Text
+    labels: NonNegativeInt
+    predicted: NonNegativeInt
+    probability: Share
+    rate: Share
+    raw: Score
+    corrected: Score
+    looked_at: bool
+    findings: tuple[Finding, ...] = ()
+    curves: CurvePair | None = None
+
+
+class Confusion(Part):
+    """A class that is the label more or less often than its probability says, where another is predicted.
+
+    ``finding`` is its place among the findings of the class ``label``, from 1; ``rate`` and ``probability`` are of the
+    class ``label`` in the ``n`` rows where ``predicted`` is the likeliest.
+
+    `after`: what the correction leaves of `hidden`.
+    """
+
+    label: Text
+    predicted: Text
+    finding: NonNegativeInt
+    n: NonNegativeInt
+    probability: Share
+    rate: Share
+    hidden: Measure
+    after: Measure
+    fate: str | None
+    sign: str
+    p_adjusted: FiniteFloat
+
+
+class ClassNumbers(Part):
+    """All classes of a run.
+
+    ``error_top_label`` and ``error_class`` are the shares of the family-wise error that the findings of the top label,
+    and those of each class looked at, may spend; together they are 1 at most. ``candidates`` counts the groups tested
+    of each class. ``log_loss`` and ``accuracy`` of ``raw``, ``global map`` and ``corrected`` probabilities are of all
+    classes, on the evaluation rows; ``saved`` is the log loss that the correction saves. ``correction`` names the
+    way that was chosen for the correction that is saved.
+
+    `label`: column of the class that each row has. `predicted_column`: what the predicted class is called in findings.
+    `classes`: each as an event of its own. `confusions`: classes that are the label where another is predicted.
+    """
+
+    label: Text | None
+    predicted_column: Text
+    error_top_label: FiniteFloat
+    error_class: FiniteFloat
+    candidates: NonNegativeInt
+    correction: str
+    log_loss: dict[str, Number]
+    accuracy: dict[str, Number]
+    saved: Measure
+    classes: tuple[ClassEvent, ...]
+    confusions: tuple[Confusion, ...] = ()
+
+    @property
+    def findings(self) -> tuple[tuple[str, Finding], ...]:
+        """All findings with their class, class by class."""
+        return tuple((one.name, finding) for one in self.classes for finding in one.findings)
 
 
 class Summary(Document):
@@ -380,7 +403,7 @@ class Summary(Document):
     gap: GapNumbers
     certificate: Certificate
     correction: dict[str, Comparison]
-    corrected_smece: SmoothEce
+    corrected_smece: ErrorEstimate
     gains: dict[str, Gain]
     selection: Selection
     findings: tuple[Finding, ...] = ()

@@ -17,7 +17,7 @@ from miscal.base.errors import CorruptFile, command
 from miscal.base.folds import named_units
 from miscal.base.vocabulary import ANSWER, Kind
 from miscal.discovery.fitted_rows import FittedRows
-from miscal.discovery.summary_parts import ClassNumbers
+from miscal.discovery.summary import ClassNumbers
 from miscal.findings.decisions import Decision
 from miscal.findings.ledger.ledger import Finding
 from miscal.findings.ledger.values import ColumnValue

@@ -11,13 +11,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import FiniteFloat, NonNegativeInt
 
-from miscal.base.folds import DAY, assign_folds, linked, row_groups, values_of
+from miscal.base.document import Part, Share, Text
+from miscal.base.folds import DAY, PERIODS, assign_folds, linked, row_groups, values_of
 from miscal.calibration.calibrators import CALIBRATORS
+from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.survey_design import intraclass_score, widening
 from miscal.data.readers.candidate_groups import LEAST_UNITS, Candidate, effective_number
 from miscal.data.splits import LARGEST_UNIT, LARGEST_UNIT_ROWS, near_copies, no_larger_than_a_unit
-from miscal.data.triples import FoundUnits, Triples
+from miscal.data.triples import FoundUnits, Triples, UnitSource
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -43,6 +46,50 @@ MOST_ALIKE = 2 / 3
 EMBEDDED = 16
 """So many columns of an array, or more, are an embedding, which identifies something however few values it takes."""
 _FOLDS, _TREES, _COMPONENTS, _STREAM = 3, 60, 32, 41
+
+
+class OtherUnit(Part):
+    """A column that rows could also be counted by, and how many times as wide intervals would be.
+
+    `widening`: of intervals, as a factor.
+    """
+
+    column: Text
+    widening: FiniteFloat
+
+
+class Units(Part):
+    """What is counted once, among the evaluation rows.
+
+    ``unit`` says what it is, ``source`` how it was found; ``column`` is as ``--group`` names it. ``correlation`` is
+    that of the residuals within a unit, ``effect`` the design effect of a mean over all rows, ``widening`` its root,
+    and ``n_effective`` the number of rows over it. ``factor`` is a part of ``widening``: of every standard error,
+    because outcomes of a ``coarser`` period hang together, too, of which there are too few to count by.
+
+    `n_units, largest`: how many there are, and rows of the largest. `others`: columns that rows
+        could be counted by, too.
+    """
+
+    unit: Text
+    source: UnitSource
+    column: str | None
+    n_units: NonNegativeInt
+    largest: NonNegativeInt
+    correlation: Share
+    effect: FiniteFloat
+    widening: FiniteFloat
+    n_effective: FiniteFloat
+    factor: FiniteFloat = 1.0
+    coarser: str | None = None
+    others: tuple[OtherUnit, ...] = ()
+
+    @property
+    def nouns(self) -> str:
+        """What is counted, in the plural of a sentence: days, inputs, units (nr)."""
+        _, colon, period = (self.column or "").rpartition(":")
+        if colon and period in PERIODS:
+            return f"{period}s"
+        return f"{self.unit}s" if self.column is None else f"units ({self.column})"
 
 
 def with_units(triples: Triples, seed: int) -> Triples:
@@ -280,3 +327,33 @@ def _after_field(triples: Triples, some: Ints, column: str, unit: Ints, rng: np.
         score = train(settings, part, _TREES).predict(seen[inside], raw_score=True)
         rate[inside] = 1 / (1 + np.exp(-offset[inside] - score))
     return rows.correct - rate
+
+
+def unit_numbers(rows: LabelledRows, found: FoundUnits) -> Units:
+    """Say what rows are counted by, and for how many independent rows they count.
+
+    Examples
+    --------
+    >>> y, half, group = np.tile([1.0, 1.0, 0.0, 0.0], 250), np.full(1000, 0.5), np.arange(1000) // 2
+    >>> found = unit_numbers(LabelledRows.of(y, half, half, group=group), FoundUnits("named", "seen:day"))
+    >>> found.unit, found.n_units, found.largest, round(found.n_effective / 100), round(found.widening, 1)
+    ('day of seen', 500, 2, 5, 1.4)
+    """
+    sizes = np.ones(len(rows), np.int64) if rows.group is None else np.bincount(rows.group)
+    effect = effect_of_mean(rows, np.ones(len(rows), dtype=bool))
+    named, colon, period = (found.column or "").rpartition(":")
+    column = f"{period} of {named}" if colon and period in PERIODS else found.column
+    return Units(
+        unit=column or {"equal inputs": "input", "near copies": "input", "named": "group"}.get(found.source, "row"),
+        source=found.source,
+        column=found.column,
+        n_units=len(sizes),
+        largest=int(sizes.max()),
+        correlation=0.0 if rows.design is None else rows.design.correlation,
+        effect=effect,
+        widening=float(np.sqrt(effect)),
+        n_effective=len(rows) / effect,
+        factor=found.factor,
+        coarser=found.coarser,
+        others=tuple(OtherUnit(column=name, widening=wider) for name, wider in found.others),
+    )

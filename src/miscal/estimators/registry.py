@@ -152,7 +152,6 @@ _MAPS = {
     "shift": "a shift of the log-odds",
     "temperature": "temperature scaling",
     "platt": "Platt scaling",
-    "beta": "beta calibration",
     "isotonic": "isotonic regression",
 }
 

@@ -28,7 +28,7 @@ from miscal.base.threads import one_thread
 from miscal.calibration.calibrators import logit
 from miscal.calibration.global_map import crossfit_global_map
 from miscal.calibration.metrics.scores import log_losses
-from miscal.calibration.pairs import from_one_on, pair_scores
+from miscal.calibration.survey_design import from_one_on, pair_scores
 from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples
 from miscal.estimators.registry import Estimator, FieldEstimate
@@ -338,25 +338,25 @@ class ShiftField(Estimator):
         rows, _ = in_canonical_order(rows)
         folds = assign_folds(rows.units, 5, np.random.default_rng(drawn_seed(self.random_state)))
         y = rows.correct.astype(np.float64)
-        maps = crossfit_global_map(rows.correct, rows.confidence, folds, rows.weight)
+        chosen, log_odds = crossfit_global_map(rows.correct, rows.confidence, folds, rows.weight)
         weight = np.ones(len(rows)) if rows.weight is None else rows.weight
         unit = np.unique(rows.units, return_inverse=True)[1].ravel()
         # log-odds of other folds: those of the map's own rows would hide a part of what groups are off by
-        found = list(_found(_Cells.of(rows), y, maps.log_odds[maps.chosen], weight, unit))
+        found = list(_found(_Cells.of(rows), y, log_odds[chosen.name], weight, unit))
         shifts, level = found[-1][:2] if found else ([], 0.0)
         z = [last for *_, last in found]
         losses = {
-            name: float(np.average(log_losses(y, expit(odds)), weights=weight)) for name, odds in maps.log_odds.items()
+            name: float(np.average(log_losses(y, expit(odds)), weights=weight)) for name, odds in log_odds.items()
         }
         told = [
-            {"z": None, "name": f"global map: {name}", "log_loss": loss, "chosen": name == maps.chosen}
+            {"z": None, "name": f"global map: {name}", "log_loss": loss, "chosen": name == chosen.name}
             for name, loss in losses.items()
         ]
-        self.global_map_, self.shifts_, self.level_, self.n_rows_ = maps.map, tuple(shifts), level, len(rows)
+        self.global_map_, self.shifts_, self.level_, self.n_rows_ = chosen, tuple(shifts), level, len(rows)
         self.structure_ = bool(shifts)
         found = [{"name": f"shift {k}", "z": one, "log_loss": None, "chosen": True} for k, one in enumerate(z, start=1)]
         self.selection_ = [*told, *found]
-        self.settings_ = {"global_map": maps.chosen, "shifts": len(shifts)}
+        self.settings_ = {"global_map": chosen.name, "shifts": len(shifts)}
         return self
 
     def shift(self, X: np.ndarray) -> Floats:

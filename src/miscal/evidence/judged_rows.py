@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 from pydantic import NonNegativeInt
 from scipy.special import betaincinv
 
-from miscal.base.document import Measure, Number, Part, Share
+from miscal.base.document import Measure, Number, Part, Probability, Share, Text
 from miscal.base.folds import named_units
 from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL, mean_interval, wilson
 from miscal.calibration.survey_design import SurveyDesign, average, effect_of_groups, equal_parts, fewness, kish
@@ -83,6 +83,48 @@ class Agreement(Part):
     kappa: Measure
     true_positive: Rate
     true_negative: Rate
+
+
+class GroupRate(Part):
+    """How often people would approve the answers of a group, beside what the judge says.
+
+    ``name`` says what the group is; ``column`` and ``value`` name it where it is a value of a column, ``finding`` is
+    its place among the findings, from 1. ``rate`` is of prediction-powered inference, ``judge`` the mean of the judge's
+    scores. ``agreement`` compares what the judge passes with what people approve.
+    """
+
+    name: Text
+    column: Text | None = None
+    value: Text | None = None
+    finding: NonNegativeInt | None = None
+    rate: Rate
+    judge: Rate
+    agreement: Agreement | None = None
+
+
+class ScalePoint(Part):
+    """A score of the judge, and how often people approve at it.
+
+    `score`: as it stands. `approval`: from 0 to 1.
+    """
+
+    score: Text
+    approval: Probability
+
+
+class JudgeNumbers(Part):
+    """The judge of a run.
+
+    ``scale`` is empty where its scores are probabilities. ``n_unjudged`` rows have no verdict of people. ``groups`` are
+    the findings, and the values of columns with few of them.
+
+    `whole`: all rows.
+    """
+
+    scale: tuple[ScalePoint, ...] = ()
+    n_unjudged: NonNegativeInt
+    whole: GroupRate
+    groups: tuple[GroupRate, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

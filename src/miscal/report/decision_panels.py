@@ -10,7 +10,8 @@ import numpy as np
 from miscal.base.document import Measure
 from miscal.base.number_wording import percent, spoken, threshold_text
 from miscal.discovery.answer import LACKING, confusion_sentence, rate_sentence, scale_sentence, words_of
-from miscal.discovery.summary_parts import ClassEvent, GroupRate
+from miscal.discovery.summary import ClassEvent
+from miscal.evidence.judged_rows import GroupRate
 from miscal.findings.alone import ANSWERED, BELOW, Alone, RiskCurves
 from miscal.findings.decisions import NetBenefit
 from miscal.findings.verdict import fate_words

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from miscal.base.extras import need
 from miscal.base.number_wording import spoken
 from miscal.base.vocabulary import ANSWER, EVENT, Kind, vocabulary
-from miscal.discovery.findings import named_findings
+from miscal.discovery.discover import named_findings
 from miscal.discovery.summary import Summary
 from miscal.findings.ledger.ledger import Finding
 from miscal.report.formatting import begin, bounds, clean, count, points

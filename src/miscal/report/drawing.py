@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from miscal.base.document import Interval, Measure
 from miscal.base.vocabulary import Vocabulary
+from miscal.calibration.metrics.curve import CurveNumbers
 from miscal.discovery.summary import Summary
-from miscal.discovery.summary_parts import CurveNumbers
 from miscal.report.formatting import bounds, points
 
 LINEAR, LOG_ODDS = "linear", "log-odds"

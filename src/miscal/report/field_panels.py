@@ -6,8 +6,8 @@ from typing import Any
 from miscal.base.document import Measure, MeasureAgainstNull
 from miscal.base.number_wording import percent
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
-from miscal.calibration.metrics.registry import Metric, correction_metrics
-from miscal.discovery.summary import PeriodNumbers, Regime, SmoothEce, Summary
+from miscal.calibration.metrics.inference import Metric, correction_metrics
+from miscal.discovery.summary import ErrorEstimate, PeriodNumbers, Regime, Summary
 from miscal.report import formatting
 from miscal.report.drawing import SIDES, Chart, Mark, Scale, axes_of, glance, histograms, path, round_ticks, shown_first
 from miscal.report.formatting import bounds, brief_points, change, count, listed, metric, points, signed, size
@@ -92,7 +92,7 @@ def _measured(regime: Regime) -> Regime:
         return regime
     nothing = MeasureAgainstNull(value=None)
     parts = {name: nothing for name in ("visible", "hidden") if getattr(regime, name) is not None}
-    return regime.model_copy(update={"residual": nothing, "smece": SmoothEce(value=None), **parts})
+    return regime.model_copy(update={"residual": nothing, "smece": ErrorEstimate(value=None), **parts})
 
 
 def _row(label: str, regime: Regime, against: float | None, drawn: Measure, source: Source) -> View:
@@ -201,7 +201,7 @@ def _diagram(source: Source, name: str, label: str, state: str) -> View:
     smece = summary.global_.smece if regime is None else regime.smece
     if state != "raw":
         comparison = summary.correction.get("miscal")
-        smece = SmoothEce(value=getattr(comparison, name).smece if comparison else None)
+        smece = ErrorEstimate(value=getattr(comparison, name).smece if comparison else None)
     said = lambda says, rate, ends, n: (  # noqa: E731
         f"{count(n)} rows: {terms.probability} {formatting.percent(says, digits)}, {terms.rate} "
         f"{formatting.percent(rate, digits)} (95 % interval {bounds(ends, 'percent', digits)})"
@@ -255,7 +255,7 @@ def corrections(source: Source) -> Fold:
 def _score_column(metric_of: Metric, scores: Mapping[str, Any], decimals: int) -> Column:
     """Return the column of a score; distances between accuracy and confidence are in points."""
     in_points = metric_of.name in IN_POINTS
-    more = ", points" if in_points else " (higher is better)" if metric_of.lower_is_better is False else ""
+    more = ", points" if in_points else " (higher is better)" if metric_of.better == "higher" else ""
 
     def written(method: str) -> str:
         # a run from before a metric was registered has no value of it

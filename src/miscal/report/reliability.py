@@ -273,7 +273,7 @@ class ReliabilityDisplay(Display):
 def _in_words(curve: SmoothReliabilityCurve) -> str:
     """Say how large the error is and where it is largest."""
     error = curve.smece
-    low, high = error.interval
+    low, high = error.interval or (0.0, 1.0)
     text = (
         f"smECE is {size(error.value)} points (95 % interval {size(low)} to {size(high)}); "
         f"a calibrated model would show {size(error.floor)}."

@@ -15,7 +15,7 @@ from typing import Any
 from miscal.base.document import Measure
 from miscal.base.shown import WIDTH, Shown, SignedBar, brief_names, escaped, markdown_table
 from miscal.base.vocabulary import ANSWER, Kind
-from miscal.discovery.summary_parts import Answer
+from miscal.discovery.summary import Answer
 from miscal.report.drawing import Chart, Scale
 from miscal.report.formatting import FORMS, MINUS, NBSP, THIN, bounds, clean
 from miscal.report.groups import Curves, Group

@@ -18,7 +18,7 @@ from miscal.base.number_wording import score
 from miscal.base.shown import ShowsItself
 from miscal.base.signatures import checked_call
 from miscal.base.vocabulary import Kind, vocabulary
-from miscal.calibration.labelled_rows import take_rows
+from miscal.calibration.labelled_rows import LabelledRows, take_rows
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS, clipped, worst_slice
 from miscal.calibration.survey_design import SurveyDesign, average, spread
 from miscal.data.splits import in_canonical_order
@@ -28,7 +28,7 @@ from miscal.discovery.estimating import Refit, expected_outcome, fit_again, scal
 from miscal.discovery.fitted_rows import TEST, TIME, Evidence, evaluated_rows
 from miscal.discovery.run import RunContent, read_run
 from miscal.discovery.run_folder import check_seal, seal
-from miscal.discovery.summary_parts import Answer
+from miscal.discovery.summary import Answer
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.registry import make_estimator, regimes_of
 from miscal.evidence import stability
@@ -135,8 +135,8 @@ class Refitting:
     @cached_property
     def design(self) -> SurveyDesign | None:
         """How strongly the rows of a named group hang together, given E[y | f]; None where all are independent."""
-        group = self.triples.group
-        return None if group is None else SurveyDesign.given(group, self.triples.correct, self.expected)
+        rows = self.triples
+        return LabelledRows.of(rows.correct, rows.confidence, self.expected, group=rows.group).design
 
     def fit(self, correct: np.ndarray, seed: int) -> Refit:
         """Learn the field from outcomes, (n,) of 0 and 1."""

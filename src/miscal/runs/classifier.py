@@ -24,9 +24,8 @@ from miscal.base.checks import check_lengths, check_weight
 from miscal.base.errors import InputError
 from miscal.base.folds import assign_folds, named_units
 from miscal.base.vocabulary import ANSWER, EVENT
-from miscal.calibration.global_map import crossfit_global_map, paired_gain
+from miscal.calibration.global_map import class_log_losses, crossfit_global_map, log_probabilities, paired_gain
 from miscal.calibration.labelled_rows import take_rows
-from miscal.calibration.simplex_maps import class_log_losses, log_probabilities
 from miscal.data.readers.column_readings import READ_COLUMNS, InputReading, order_of
 from miscal.data.splits import MIN_FIT_ROWS
 from miscal.data.triples import Triples
@@ -331,7 +330,7 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
             return field, bool(field.structure_)
         if len(self.classes_) == 1:
             return None, False
-        return crossfit_global_map(code.astype(np.float64), p[:, 1], folds, chosen["weight"]).map, False
+        return crossfit_global_map(code.astype(np.float64), p[:, 1], folds, chosen["weight"])[0], False
 
     def _confirmed(
         self, inputs: NDArray, code: NDArray, p: NDArray, folds: NDArray,

@@ -27,8 +27,7 @@ from miscal.runs.shown_progress import steps
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from miscal.discovery.summary import Summary
-    from miscal.discovery.summary_parts import Answer
+    from miscal.discovery.summary import Answer, Summary
     from miscal.runs.audit import Audit
     from miscal.runs.compare.comparison import RunComparison
     from miscal.runs.monitor.document import Monitoring

@@ -20,7 +20,7 @@ from miscal.data.readers.source import own_parquet
 from miscal.discovery.answer import words_of
 from miscal.discovery.run import RunContent, sealed_summary
 from miscal.discovery.run_folder import COLUMNS_FILE
-from miscal.discovery.summary_parts import Answer, ClassEvent
+from miscal.discovery.summary import Answer, ClassEvent
 from miscal.discovery.tables import ColumnTable, class_findings_table, classes_table, decisions_table, tables_of
 from miscal.findings.conditions.condition import with_features
 from miscal.findings.ledger.values import EXPLAINED, ColumnValue

@@ -16,7 +16,7 @@ from miscal.base.extras import installed
 from miscal.base.files import disk_errors, locked, parents, resolve
 from miscal.base.threads import n_workers
 from miscal.base.workers import InProcess, Processes, Workers, WorkItem, choose_workers
-from miscal.discovery.summary_parts import Answer
+from miscal.discovery.summary import Answer
 from miscal.study.plan import KINDS, OF_DATASETS, StudyCell, StudyPair, StudyPlan, cells_of, pairs_of_cell
 from miscal.study.plan_file import read_plan
 from miscal.study.tables import PLAN, StudyFolder, attributes, plan_content, read_tables, vocabulary_of, write_tables

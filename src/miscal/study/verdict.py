@@ -11,7 +11,7 @@ import polars as pl
 
 from miscal.base.arrays import counted
 from miscal.discovery.answer import spoken
-from miscal.discovery.summary_parts import Answer as Lines
+from miscal.discovery.summary import Answer as Lines
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.verdict import in_points
 from miscal.report.formatting import metric, points

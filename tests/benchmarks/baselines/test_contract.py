@@ -199,6 +199,14 @@ def test_isotonic_is_scikit_learns():
     np.testing.assert_array_equal(fitted.calibrate(X, f), plain.predict(f))
 
 
+def test_beta_finds_a_beta_distortion():
+    rng = np.random.default_rng(3)
+    f = rng.random(100_000)
+    p = expit(2.0 * np.log(f) - 0.5 * np.log1p(-f) + 0.3)
+    fitted = METHODS["beta"]().fit(f[:, None], (rng.random(len(f)) < p).astype(float), f)
+    np.testing.assert_allclose(fitted.coefficients_, [2.0, 0.5, 0.3], atol=0.06)
+
+
 def test_a_module_with_a_baseline_is_found_and_stands_before_our_own(tmp_path, monkeypatch):
     (tmp_path / "toy_found.py").write_text(
         "from baselines.protocol import Baseline\n\n\nclass Found(Baseline):\n    name = 'toy_found'\n"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from miscal.base.errors import InputError
 from miscal.data.judged import ClassProbabilities
 from miscal.data.triples import Triples
-from miscal.discovery.fitted_rows import FittedRows, refuse_time
+from miscal.discovery.fitted_rows import FittedRows, evidence_of
 from miscal.discovery.several_classes import (
     TOP_LABEL_ERROR,
     ClassRun,
@@ -109,9 +109,9 @@ def test_corrected_probabilities_sum_to_one_and_have_not_seen_their_row(planted)
     assert np.array_equal(corrected[first], changed[first])
 
 
-def test_evidence_in_the_order_of_time_is_refused():
+def test_evidence_in_the_order_of_time_is_refused(planted):
     with pytest.raises(InputError, match="not offered for several classes"):
-        refuse_time("time")
+        evidence_of(planted.triples, "auto", "time")
 
 
 def test_a_summary_without_classes_has_no_key_of_them():

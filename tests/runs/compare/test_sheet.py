@@ -7,8 +7,8 @@ import pytest
 
 from miscal.base.document import Measure, MeasureAgainstNull
 from miscal.base.vocabulary import KINDS
-from miscal.discovery.summary import Global, SmoothEce
-from miscal.discovery.summary_parts import CurveNumbers
+from miscal.calibration.metrics.curve import CurveNumbers
+from miscal.discovery.summary import ErrorEstimate, Global
 from miscal.evidence.certificates import Certificate
 from miscal.runs.compare.comparison import RunComparison
 from miscal.runs.compare.document import CurveSides, FieldAgreement, GroupPair, GroupSide, MeasurePair, RunNumbers
@@ -66,7 +66,7 @@ def run_of(name):
         method="auto",
         evidence="all",
         n=120,
-        global_=Global(**known, smece=SmoothEce(value=0.1, interval=(0.0, 0.2))),
+        global_=Global(**known, smece=ErrorEstimate(value=0.1, interval=(0.0, 0.2))),
         certificate=Certificate(
             lower_bound_total=measure(0.2),
             lower_bound_hidden=measure(0.1),

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from pydantic import FiniteFloat, NonNegativeInt
 
+from miscal.base.document import Part
 from miscal.calibration.labelled_rows import LabelledRows, check_predictions
 from miscal.calibration.metrics.confidence_cells import merge
 from miscal.calibration.metrics.inference import DRAWS, ErrorEstimate, RandomState, effect_given_confidence, smece_of
@@ -36,6 +38,29 @@ class ReliabilityCurve:
     low: np.ndarray
     high: np.ndarray
     n: np.ndarray
+
+
+class CurveNumbers(Part):
+    """A reliability curve with its 95 % band, one entry per bin.
+
+    `low, high`: ends of the band.
+    """
+
+    confidence: tuple[FiniteFloat, ...]
+    accuracy: tuple[FiniteFloat, ...]
+    low: tuple[FiniteFloat, ...]
+    high: tuple[FiniteFloat, ...]
+    n: tuple[NonNegativeInt, ...]
+
+
+class CurvePair(Part):
+    """Reliability before and after the correction.
+
+    `raw`: before; null where the rows are too few for a curve.
+    """
+
+    raw: CurveNumbers | None
+    corrected: CurveNumbers | None
 
 
 def reliability_curve(
@@ -80,11 +105,11 @@ def reliability_curve(
     >>> curve.accuracy.tolist(), curve.n.tolist()
     ([0.5, 1.0], [2, 2])
     """
-    return curve_of(check_predictions(y_true, y_prob, sample_weight, groups), n_bins, strategy)
+    return ReliabilityCurve(**curve_of(check_predictions(y_true, y_prob, sample_weight, groups), n_bins, strategy))
 
 
-def curve_of(rows: LabelledRows, n_bins: int, strategy: str = "mass") -> ReliabilityCurve:
-    """Return the curve of rows, as :func:`reliability_curve` does."""
+def curve_of(rows: LabelledRows, n_bins: int, strategy: str = "mass") -> dict[str, np.ndarray]:
+    """Return what a curve of rows consists of, by the names of :class:`ReliabilityCurve`."""
     y, f, weight = rows.correct, rows.confidence, rows.shares
     index = bin_index(f, n_bins, strategy, weight)
     n = np.bincount(index, minlength=n_bins)
@@ -96,7 +121,8 @@ def curve_of(rows: LabelledRows, n_bins: int, strategy: str = "mass") -> Reliabi
     effect = effect_given_confidence(rows)
     # effective number of rows, (sum w)^2 / sum w^2 (Kish, Survey Sampling, 1965)
     low, high = wilson(accuracy, mass * mass / squares / effect)
-    return ReliabilityCurve(np.clip(sure / mass, 0.0, 1.0), accuracy, low, high, n[used])
+    confidence = np.clip(sure / mass, 0.0, 1.0)
+    return {"confidence": confidence, "accuracy": accuracy, "low": low, "high": high, "n": n[used]}
 
 
 _POINTS = 101

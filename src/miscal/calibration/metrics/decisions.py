@@ -14,7 +14,7 @@ any score. The area under the curve is the mean risk over k = 1 .. n (Geifman, U
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,7 +98,7 @@ def net_benefit_gain(rows: LabelledRows, after: np.ndarray, threshold: float) ->
     """
     y, changed = rows.correct, (after >= threshold) != (rows.confidence >= threshold)
     if not changed.any():
-        return MeanEstimate(0.0, 0.0, (0.0, 0.0), 1.0, len(rows))
+        return MeanEstimate(value=0.0, interval=(0.0, 0.0), p_value=1.0)
     gained = _benefits(y, after, threshold) - _benefits(y, rows.confidence, threshold)
     # an outcome that flips turns a right action, worth 1, into a needless one
     return mean_of_values(rows, gained, unit=1 / (1 - threshold))
@@ -113,27 +113,24 @@ GAIN_COVERAGES = (0.5, 0.8, 0.9)
 """Coverages at which the gain is reported, beside the area: a convention."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Ranking:
-    """Rows by falling score: their order, the first place of each tie, and which are wrong, in that order."""
+Kept = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
-    order: np.ndarray
-    start: np.ndarray
-    wrong: np.ndarray
 
-    @classmethod
-    def of(cls, wrong: np.ndarray, score: np.ndarray) -> _Ranking:
-        order = np.argsort(-score, kind="stable")
-        ranked = score[order]
-        start = np.flatnonzero(np.r_[True, ranked[1:] != ranked[:-1]])
-        return cls(order, start, wrong[order])
+def _ranked(rows: LabelledRows) -> Kept:
+    """Rank rows by falling confidence, and return what tells how many are kept up to the end of each tie.
 
-    def kept(self, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Rows, and wrong answers, up to the end of each tie: (B, G + 1) each, from 0, of rows counted (B, n) times."""
-        ranked = counts[:, self.order]
-        sums = (np.add.reduceat(part, self.start, axis=1) for part in (ranked, ranked * self.wrong))
-        rows, wrong = (np.pad(np.cumsum(part, axis=1), ((0, 0), (1, 0))) for part in sums)
-        return rows, wrong
+    Of rows that are counted (B, n) times it gives all rows kept and the wrong ones, (B, G + 1) each, from 0.
+    """
+    order = np.argsort(-rows.confidence, kind="stable")
+    ranked, error = rows.confidence[order], 1 - rows.correct[order]
+    start = np.flatnonzero(np.r_[True, ranked[1:] != ranked[:-1]])
+
+    def kept(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        sums = (np.add.reduceat(part, start, axis=1) for part in (counts[:, order], counts[:, order] * error))
+        every, wrong = (np.pad(np.cumsum(part, axis=1), ((0, 0), (1, 0))) for part in sums)
+        return every, wrong
+
+    return kept
 
 
 def risk_at_coverage(correct: Any, score: Any, coverage: Sequence[float]) -> np.ndarray:
@@ -148,8 +145,7 @@ def risk_at_coverage(correct: Any, score: Any, coverage: Sequence[float]) -> np.
     [0.0, 0.25, 0.5]
     """
     rows = check_rows(correct, score)
-    ranking = _Ranking.of(1 - rows.correct, rows.confidence)
-    return _risks(*ranking.kept(np.ones((1, len(rows)))), _checked_coverage(coverage))[0]
+    return _risks(*_ranked(rows)(np.ones((1, len(rows)))), _checked_coverage(coverage))[0]
 
 
 def risk_coverage_area(correct: Any, score: Any) -> float:
@@ -163,7 +159,7 @@ def risk_coverage_area(correct: Any, score: Any) -> float:
     (0.25, 0.5)
     """
     rows = check_rows(correct, score)
-    return float(_areas(*_Ranking.of(1 - rows.correct, rows.confidence).kept(np.ones((1, len(rows)))))[0])
+    return float(_areas(*_ranked(rows)(np.ones((1, len(rows)))))[0])
 
 
 @dataclass(frozen=True)
@@ -220,11 +216,11 @@ def deferral_gains(
     check_lengths(correct=correct, before=before, after=after, correct_after=correct_after)
     rows, rows_after = check_rows(correct, before, groups=groups), check_rows(correct_after, after)
     shares = _checked_coverage(coverage)
-    rankings = [_Ranking.of(1 - one.correct, one.confidence) for one in (rows, rows_after)]
+    rankings = [_ranked(one) for one in (rows, rows_after)]
 
     def numbers(counts: np.ndarray) -> np.ndarray:
         """Area and risks by both scores, (2, B, 1 + m)."""
-        kept = [ranking.kept(counts) for ranking in rankings]
+        kept = [ranking(counts) for ranking in rankings]
         return np.stack([np.column_stack([_areas(*one), _risks(*one, shares)]) for one in kept])
 
     first, second = numbers(np.ones((1, len(rows))))[:, 0]

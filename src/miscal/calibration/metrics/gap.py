@@ -11,7 +11,6 @@ the error that they have in common, whose noise makes the worse of two slices lo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,6 +30,7 @@ from miscal.calibration.metrics.confidence_cells import (
 from miscal.calibration.metrics.inference import (
     DRAWS,
     INTERVAL_DRAWS,
+    ErrorEstimate,
     RandomState,
     effect_given_confidence,
     invert,
@@ -49,40 +49,29 @@ MIN_SLICE_ROWS = 30
 would say more about chance than about the slice. Not tuned."""
 
 
-@dataclass(frozen=True)
-class GapEstimate:
+class GapNumbers(ErrorEstimate):
+    """Worst-slice SmoothECE gap; ``worst`` names the slice."""
+
+    worst: str | None = None
+
+
+class GapEstimate(GapNumbers):
     """The slice that is worst calibrated, and by how much more than all rows.
 
-    Attributes
-    ----------
-    value : float or None
-        max(smECE of over, smECE of under) - smECE of all; None if both slices are too small, and exactly 0 where a
+    `value`: max(smECE of over, smECE of under) - smECE of all; None if both slices are too small, and exactly 0 where a
         slice holds all rows.
-    worst : str or None
-        "over" or "under", the slice with the larger smECE.
-    smece : float
-        smECE of all rows.
-    slices : dict of str to float
-        smECE of each slice that has enough rows.
-    interval : (float, float) or None
-        At 95 %; None, as what follows, where it was not asked for or there is no gap. Where the curves seen have a gap
-        above 0, it comes from inverting a test among gaps of at least 0. Where that test does not exclude 0, or the
-        interval of all rows does, the lower end is combined from the intervals of the slices and of all rows, which
+    `smece, slices`: smECE of all rows, and of each slice that has enough rows.
+    `interval`: at 95 %; None, as what follows, where it was not asked for or there is no gap. Where the curves seen
+        have a gap above 0, it comes from inverting a test among gaps of at least 0. Where that test does not exclude 0,
+        or the interval of all rows does, the lower end is combined from the intervals of slices and of all rows, which
         covers more than 95 %; where the curves have no gap above 0, both ends are. (0, 0) where a slice holds all rows.
-    floor : float or None
-        The mean gap of a calibrated model with these confidences and slices.
-    p_value : float or None
-        Of the hypothesis that the model is calibrated: the share of draws y* ~ Bernoulli(f), with the same slices,
-        whose gap is at least this large.
+    `floor`: the mean gap of a calibrated model with these confidences and slices.
+    `p_value`: of the hypothesis that the model is calibrated: the share of draws y* ~ Bernoulli(f), with the same
+        slices, whose gap is at least this large.
     """
 
-    value: float | None
-    worst: str | None
     smece: float
     slices: dict[str, float]
-    interval: tuple[float, float] | None = None
-    floor: float | None = None
-    p_value: float | None = None
 
 
 def clipped(gap: float | None) -> float:
@@ -180,9 +169,9 @@ def _worst_slice(rows: LabelledRows, label: np.ndarray, min_rows: int, names: Se
             # weights sum to 1 over all rows, and must again within the slice
             slices[name] = smece_of_residuals(rows.confidence[inside], value[inside] / weight[inside].sum())
     if not slices:
-        return GapEstimate(None, None, whole, {})
+        return GapEstimate(value=None, smece=whole, slices={})
     worst = max(slices, key=lambda name: slices[name])
-    return GapEstimate(slices[worst] - whole, worst, whole, slices)
+    return GapEstimate(value=slices[worst] - whole, worst=worst, smece=whole, slices=slices)
 
 
 def slice_number(regime: Any) -> np.ndarray:
@@ -223,15 +212,9 @@ def _sliced_shape(cells: ConfidenceCells) -> np.ndarray:
     shape = np.zeros(len(cells.location))
     for code in np.unique(cells.label):
         rows = cells.label == code
-        part = ConfidenceCells(
-            cells.location[rows],
-            cells.count[rows],
-            cells.ones[rows],
-            # masses of the slice alone, which sum to 1
-            cells.weight[rows] / cells.mass[rows].sum(),
-            cells.label[rows],
-            cells.n_cells,
-        )
+        own = {name: getattr(cells, name)[rows] for name in ("location", "count", "ones", "label")}
+        # masses of the slice alone, which sum to 1
+        part = ConfidenceCells(**own, weight=cells.weight[rows] / cells.mass[rows].sum(), n_cells=cells.n_cells)
         sigma = observed(part, smece_statistic(part))
         shape[rows] = smooth_residual(part, sigma)
     return shape
@@ -275,7 +258,7 @@ def gap_of(
     in_slice = {name: label == SIDES.index(name) for name in found.slices}
     if any(inside.all() for inside in in_slice.values()):
         # whatever the outcomes are
-        return replace(found, interval=(0.0, 0.0), floor=0.0, p_value=1.0)
+        return found.model_copy(update={"interval": (0.0, 0.0), "floor": 0.0, "p_value": 1.0})
     parts = {name: rows.take(inside) for name, inside in in_slice.items()}
     cells = merge(rows, label, effect=max(map(effect_given_confidence, (rows, *parts.values()))))
     statistic = _gap_statistic(cells, list(found.slices))
@@ -298,4 +281,4 @@ def gap_of(
         low = interval[0] if ends["all"][0] > 0 else tested[0] or min(0.0, interval[0])
         interval = low, tested[1]
     p_value = p_value_of(null, observed(cells, statistic))
-    return replace(found, interval=interval, floor=float(null.mean()), p_value=p_value)
+    return found.model_copy(update={"interval": interval, "floor": float(null.mean()), "p_value": p_value})

@@ -1,4 +1,4 @@
-"""Uncertainty of a calibration error: bootstrap, noise floor, p-value and an interval that covers.
+"""Uncertainty of a calibration error, by noise floor, p-value and an interval that covers; and the list of metrics.
 
 SmoothECE and binned ECE are sums of absolute values, so noise makes them larger on average.
 Percentile intervals of the bootstrap add the noise a second time: for a calibrated model they never cover 0. The
@@ -10,17 +10,23 @@ for which the error seen in the data lies between the 2.5 % and the 97.5 % quant
 end from being too low. An error seen that is below the median of the calibrated draws is luck, and is replaced by that
 median. And since a calibration error is never less than the absolute mean residual, the upper end is never below that
 of the interval of the mean residual.
+
+Whatever computes or shows metrics goes through `METRICS`. To add one, write its function beside those like it
+(`scores.py` for means over rows) and its entry there. It then appears under ``global`` in ``summary.json`` and, if it
+says which of two values is `better`, in the tables that compare corrections, those of the report included.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
 from miscal.base.checks import check_confidence
+from miscal.base.document import MeasureAgainstNull, Number
 from miscal.base.errors import InputError
 from miscal.calibration.labelled_rows import LabelledRows, check_predictions, check_rows
 from miscal.calibration.metrics.confidence_cells import (
@@ -33,9 +39,19 @@ from miscal.calibration.metrics.confidence_cells import (
     smece_statistic,
     smooth_residual,
 )
-from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL, bin_index, mean_residual
-from miscal.calibration.metrics.smooth import smece_of_residuals
-from miscal.calibration.survey_design import effect_of_groups
+from miscal.calibration.metrics.scores import (
+    CONFIDENCE_LEVEL,
+    bin_index,
+    ece_of,
+    log_losses,
+    mean_of_values,
+    mean_residual,
+    mean_value,
+    squared_errors,
+    wilson,
+)
+from miscal.calibration.metrics.smooth import smece_of_residuals, smece_value
+from miscal.calibration.survey_design import effect_of_groups, kish
 
 RandomState = int | np.random.Generator
 
@@ -71,35 +87,23 @@ _DOUBLINGS = 8
 """Times that the largest scale may be doubled until it brackets the upper end, so that the search ends. Not tuned."""
 
 
-@dataclass(frozen=True)
-class ErrorEstimate:
-    """A calibration error with what is needed to read it.
+class ErrorEstimate(MeasureAgainstNull):
+    """A calibration error: ``floor`` is what a calibrated model shows on as many rows; ``p_value`` tests calibration.
 
-    Attributes
-    ----------
-    value : float
-        The error, unsigned.
-    interval : (float, float)
-        Low and high at 95 %; it starts at 0 where the data do not exclude that the model is calibrated.
-    floor : float
-        The mean error that a calibrated model with these confidences would show.
-    p_value : float
-        Of the hypothesis that the model is calibrated: the share of draws y* ~ Bernoulli(f) whose error is at least
-        `value`.
+    The interval starts at 0 where the data do not exclude that the model is calibrated.
     """
 
-    value: float
-    interval: tuple[float, float]
-    floor: float
-    p_value: float
+    floor: Number = None
 
     @property
     def distinguishable(self) -> bool:
         """Whether the p-value is at most 0.05."""
-        return self.p_value <= 1 - CONFIDENCE_LEVEL
+        return self.p_value is not None and self.p_value <= 1 - CONFIDENCE_LEVEL
 
     def __str__(self) -> str:
-        """Return the estimate in words."""
+        """Return the estimate in words, if all of it is known."""
+        if self.interval is None or None in (self.value, self.floor, self.p_value):
+            return repr(self)
         low, high = self.interval
         text = f"{self.value:.4f} [{low:.4f}, {high:.4f}], floor {self.floor:.4f}, p = {self.p_value:.3g}"
         return text if self.distinguishable else text + "; not distinguishable from calibrated"
@@ -252,7 +256,8 @@ def _measured(
     null = null_draws(cells, statistic, n_draws, random_state)
     shape = smooth_residual(cells, observed(cells, smece_statistic(cells)))
     interval = invert(cells, statistic, shape, limit, min(n_draws, INTERVAL_DRAWS), random_state)
-    return ErrorEstimate(value, interval, float(null.mean()), p_value_of(null, observed(cells, statistic)))
+    p_value = p_value_of(null, observed(cells, statistic))
+    return ErrorEstimate(value=value, interval=interval, p_value=p_value, floor=float(null.mean()))
 
 
 def _ece_statistic(cells: ConfidenceCells) -> Statistic:
@@ -352,3 +357,77 @@ def _crossing(tail: np.ndarray, theta: np.ndarray, seen: float, side: Literal["l
         return float(theta[after - 1])
     share = (seen - tail[after - 1]) / (tail[after] - tail[after - 1])
     return float(theta[after - 1] + share * (theta[after] - theta[after - 1]))
+
+
+RowValues = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""From outcomes and confidences of shape (n,) to one value per row."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One number of a set of rows.
+
+    `name`: its key in ``summary.json``. `label`: what tables call it. `value_of`: ``value_of(rows)`` gives the number
+    alone. `estimate_of`: ``estimate_of(rows, n_draws, random_state)`` gives it with its interval. `better`: ``"lower"``
+    or ``"higher"`` where tables that compare corrections have a column of it: which of two corrections it prefers.
+    """
+
+    name: str
+    label: str
+    value_of: Callable[[LabelledRows], float]
+    estimate_of: Callable[[LabelledRows, int, RandomState], MeasureAgainstNull]
+    better: Literal["lower", "higher"] | None = None
+
+
+def _mean_of(values: RowValues, rows: LabelledRows, *_draws: Any, low: float = -np.inf, high: float = np.inf) -> Any:
+    """Estimate the mean of a value of each row, with Student's interval, cut to where the mean can lie.
+
+    One row whose outcome turns out otherwise is added to the variance: rows that are all right, or nearly all, say
+    little of how much the next one may lose.
+    """
+    y, f = rows.correct, rows.confidence
+    value = values(y, f)
+    flipped = float(np.sqrt(rows.shares @ np.square(values(1 - y, f) - value)))
+    found = mean_of_values(rows, value, unit=flipped)
+    ends = found.interval and (max(found.interval[0], low), min(found.interval[1], high))
+    return found.model_copy(update={"interval": ends})
+
+
+def _accuracy(rows: LabelledRows, *_draws: Any) -> MeasureAgainstNull:
+    """Estimate the share of right answers, with Wilson's interval."""
+    share = float(rows.shares @ rows.correct)
+    left = rows.correct - share
+    effect = kish(rows.shares, left**2) * effect_of_groups(left, rows.group, rows.shares) * rows.factor**2
+    low, high = wilson(np.clip(share, 0.0, 1.0), len(rows) / effect)
+    return MeasureAgainstNull(value=share, interval=(float(low), float(high)))
+
+
+def _mean(
+    name: str, label: str, values: RowValues, better: Literal["lower", "higher"] | None = None, **ends: float
+) -> Metric:
+    return Metric(name, label, partial(mean_value, values=values), partial(_mean_of, values, **ends), better)
+
+
+METRICS: dict[str, Metric] = {
+    metric.name: metric
+    for metric in (
+        Metric("accuracy", "Accuracy", partial(mean_value, values=lambda y, f: y), _accuracy),
+        _mean("confidence", "Mean confidence", lambda y, f: f, low=0.0, high=1.0),
+        Metric("smece", "smECE", smece_value, smece_of, "lower"),
+        Metric("ece", "ECE", ece_of, binned_error_of),
+        _mean("brier", "Brier", squared_errors, "lower", low=0.0, high=1.0),
+        _mean("log_loss", "Log loss", log_losses, "lower"),
+    )
+}
+"""Every metric by name, in the order in which tables list them."""
+
+
+def correction_metrics() -> list[Metric]:
+    """Return the metrics by which corrections are compared, in the order of their columns.
+
+    Examples
+    --------
+    >>> [metric.label for metric in correction_metrics()][:3]
+    ['smECE', 'Brier', 'Log loss']
+    """
+    return [metric for metric in METRICS.values() if metric.better is not None]

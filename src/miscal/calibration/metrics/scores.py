@@ -1,17 +1,36 @@
-"""Scores of confidences that need no smoothing, and intervals of means."""
+"""Scores of confidences that need no smoothing, intervals of means, and what guidelines ask of risk models.
+
+Three questions that guidelines on risk models ask of probabilities f and outcomes y (Cox, Biometrika 45, 1958; Van
+Calster et al., Journal of Clinical Epidemiology 74, 2016):
+
+    O/E        how many times as often the outcome is 1 as was said: mean y over mean f; 1 is right
+    intercept  a of logit P(y = 1) = a + logit f: by how much all log-odds are too low; 0 is right
+    slope      b of logit P(y = 1) = a + b logit f: below 1, probabilities are too far from their mean; 1 is right
+
+Each is the solution of an estimating equation, so that a row moves it by a known amount, its influence (Huber, 1967).
+The variance is that of the influences added up by unit (Liang and Zeger, Biometrika 73, 1986), with Student's quantile,
+as of a mean: it holds where units hang together, and where the logistic curve is not the right one. The influence of a
+unit is divided by what the unit leaves of the information: units that rule the fit, such as the few rows of a high
+risk, are nearer to it than others would be (Mancl and DeRouen, Biometrics 57, 2001).
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, ndtri, stdtr, stdtrit
 
 from miscal.base.checks import check_weight
+from miscal.base.document import MeasureAgainstNull, Number
 from miscal.base.errors import InputError
+from miscal.calibration.calibrators import finest_clip, logit, newton
 from miscal.calibration.labelled_rows import LabelledRows, check_groups, check_predictions, labelled
+
+Floats = NDArray[np.float64]
 
 LOG_LOSS_CLIP = 1e-4
 """Log loss takes probabilities clipped to [1e-4, 1 - 1e-4], for every method alike: a smaller clip lets a few
@@ -25,29 +44,13 @@ _ROUNDING = 1e-9
 spread. It takes a row that has all but a billionth of the weight for the only one."""
 
 
-@dataclass(frozen=True)
-class MeanEstimate:
-    """A mean with its uncertainty.
+class MeanEstimate(MeasureAgainstNull):
+    """A weighted mean with its uncertainty; all but the value is None where a single row has (nearly) all the weight.
 
-    Attributes
-    ----------
-    value : float
-        The weighted mean.
-    standard_error : float or None
-        None where it is undefined: of a single row, or where a single row has all the weight up to rounding.
-    interval : (float, float) or None
-        Low and high at 95 %; None where the standard error is.
-    p_value : float or None
-        Two-sided, against the value under the null hypothesis, which is 0 by default; None where the standard error is.
-    n : int
-        Rows of positive weight.
+    `interval`: low and high at 95 %. `p_value`: two-sided, against the value under the null hypothesis, 0 by default.
     """
 
-    value: float
-    standard_error: float | None
-    interval: tuple[float, float] | None
-    p_value: float | None
-    n: int
+    standard_error: Number = None
 
 
 def brier(y_true: Any, y_prob: Any, *, sample_weight: Any = None) -> float:
@@ -215,8 +218,6 @@ def wilson(share: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     >>> [round(float(v), 3) for v in wilson(np.array(1.0), np.array(10))]
     [0.722, 1.0]
     """
-    from scipy.special import ndtri
-
     z2 = float(ndtri((1 + CONFIDENCE_LEVEL) / 2)) ** 2
     centre = (share + z2 / (2 * n)) / (1 + z2 / n)
     half = np.sqrt(share * (1 - share) / n + z2 / (4 * n * n)) * math.sqrt(z2) / (1 + z2 / n)
@@ -260,19 +261,13 @@ def mean_of_values(rows: LabelledRows, values: np.ndarray, *, null: float = 0.0,
         parts, shares = np.bincount(group, parts), np.bincount(group, weight)
     n_eff = 1 / float(shares @ shares)
     if n_eff < 1 + _ROUNDING:
-        return MeanEstimate(mean, None, None, None, len(v))
+        return MeanEstimate(value=mean)
     squares = float(np.sum(np.square(parts))) + (unit / n_eff) ** 2
     error = math.sqrt(squares * n_eff / (n_eff - 1)) * rows.factor
-    return _student(mean, error, n_eff - 1, null, len(v))
-
-
-def _student(mean: float, error: float, freedom: float, null: float, n: int) -> MeanEstimate:
-    from scipy.special import stdtr, stdtrit
-
-    half = float(stdtrit(freedom, (1 + CONFIDENCE_LEVEL) / 2)) * error
+    half = float(stdtrit(n_eff - 1, (1 + CONFIDENCE_LEVEL) / 2)) * error
     # without any spread the mean is certain: p is 1 if it is the null's, else 0
-    p_value = 2 * float(stdtr(freedom, -abs(mean - null) / error)) if error > 0 else float(mean == null)
-    return MeanEstimate(mean, error, (mean - half, mean + half), p_value, n)
+    p_value = 2 * float(stdtr(n_eff - 1, -abs(mean - null) / error)) if error > 0 else float(mean == null)
+    return MeanEstimate(value=mean, interval=(mean - half, mean + half), p_value=p_value, standard_error=error)
 
 
 def _check_values(values: Any, name: str) -> np.ndarray:
@@ -308,4 +303,93 @@ def mean_residual(rows: LabelledRows) -> MeanEstimate:
         return found
     (low, high), mean = found.interval, float(rows.shares @ rows.confidence)
     interval = max(low, min(-mean, found.value)), min(high, max(1 - mean, found.value))
-    return MeanEstimate(found.value, found.standard_error, interval, found.p_value, found.n)
+    return found.model_copy(update={"interval": interval})
+
+
+def observed_expected(rows: LabelledRows) -> MeanEstimate | None:
+    """Return how many times as often the outcome is 1 as was said; None where nothing is expected.
+
+    Its logarithm is the constant of a Poisson regression with log f as offset; interval and test are by that. Where no
+    outcome is 1 there are none.
+
+    Examples
+    --------
+    >>> y, f = np.repeat([1.0, 0.0], [30, 70]), np.full(100, 0.25)
+    >>> found = observed_expected(LabelledRows(y, f, f))
+    >>> round(found.value, 2), [round(end, 2) for end in found.interval], round(found.p_value, 2)
+    (1.2, [0.88, 1.63], 0.24)
+    """
+    expected, observed = float(rows.shares @ rows.confidence), float(rows.shares @ rows.correct)
+    if expected <= 0:
+        return None
+    ratio, constant = observed / expected, np.ones((len(rows), 1))
+    if observed == 0:
+        return MeanEstimate(value=0.0)
+    scores = constant * (rows.shares * (rows.correct - ratio * rows.confidence))[:, None]
+    part, inverse = rows.shares * ratio * rows.confidence, np.array([[1 / observed]])
+    found = mean_of_values(rows, np.log(ratio) + _influence(rows, constant, part, inverse, scores))
+    ends = found.interval and tuple(np.exp(found.interval).tolist())
+    return MeanEstimate(value=ratio, interval=ends, p_value=found.p_value)
+
+
+def calibration_intercept(rows: LabelledRows) -> MeanEstimate | None:
+    """Return a of logit P(y = 1) = a + logit f; None where all outcomes are alike.
+
+    Examples
+    --------
+    >>> y, f = np.repeat([1.0, 0.0], [30, 70]), np.full(100, 0.25)
+    >>> round(calibration_intercept(LabelledRows(y, f, f)).value, 4), round(float(np.log(3 / 7 / (1 / 3))), 4)
+    (0.2513, 0.2513)
+    """
+    if np.ptp(rows.correct) == 0:
+        return None
+    return _coefficient(rows, np.ones((len(rows), 1)), _log_odds(rows), 0.0)
+
+
+def calibration_slope(rows: LabelledRows) -> MeanEstimate | None:
+    """Return b of logit P(y = 1) = a + b logit f; None where probabilities are alike or part the outcomes.
+
+    Examples
+    --------
+    >>> f = np.repeat([0.2, 0.8], 100)
+    >>> y = np.tile(np.repeat([1.0, 0.0], 50), 2)
+    >>> y[:10], y[100:110] = 0.0, 1.0
+    >>> found = calibration_slope(LabelledRows(y, f, f))
+    >>> round(found.value, 2), found.p_value < 0.001
+    (0.15, True)
+    """
+    ones, zeros = (np.sort(rows.confidence[rows.correct == one]) for one in (1, 0))
+    # no slope is steep enough where these do not overlap, and none is known where nothing varies
+    if not len(ones) or not len(zeros) or ones[0] >= zeros[-1] or ones[-1] <= zeros[0]:
+        return None
+    design = np.column_stack([_log_odds(rows), np.ones(len(rows))])
+    return _coefficient(rows, design, np.zeros(len(rows)), 1.0)
+
+
+def _log_odds(rows: LabelledRows) -> Floats:
+    """Log-odds of the confidences; of 0 and 1, of half the least distance that another has from them."""
+    return logit(rows.confidence, finest_clip(rows.confidence))
+
+
+def _coefficient(rows: LabelledRows, design: Floats, offset: Floats, null: float) -> MeanEstimate:
+    """Estimate the first coefficient of a logistic regression whose outcomes have these offsets."""
+    start = np.zeros(design.shape[1])
+    start[0] = null
+    theta, _ = newton(design, rows.correct, rows.mass, start, offset)
+    rate = expit(offset + design @ theta)
+    part = rows.shares * rate * (1 - rate)
+    inverse = np.linalg.inv((design.T * part) @ design)
+    scores = design * (rows.shares * (rows.correct - rate))[:, None]
+    # a last step of Newton's, to the precision of the sums
+    value = float(theta[0] + inverse[0] @ scores.sum(axis=0))
+    return mean_of_values(rows, value + _influence(rows, design, part, inverse, scores), null=null)
+
+
+def _influence(rows: LabelledRows, design: Floats, part: Floats, inverse: Floats, scores: Floats) -> Floats:
+    """By how much each row moves the first coefficient, allowing for what its unit takes of the information; (n,)."""
+    unit, k = np.arange(len(rows)) if rows.group is None else rows.group, design.shape[1]
+    taken = np.zeros((int(unit.max()) + 1, k, k))
+    np.add.at(taken, unit, part[:, None, None] * design[:, :, None] * design[:, None])
+    kept = np.linalg.inv(np.eye(k) - taken @ inverse)
+    moved = np.einsum("j,njk,nk->n", inverse[0], kept[unit], scores) / rows.shares
+    return moved - rows.shares @ moved

@@ -17,7 +17,7 @@ from miscal.runs.settings import DiscoverySettings, ScanOptions
 if TYPE_CHECKING:
     from miscal.data.triples import Triples
     from miscal.discovery.run import RunContent
-    from miscal.discovery.summary_parts import Answer
+    from miscal.discovery.summary import Answer
     from miscal.runs.correct.command import Corrected
 
 
@@ -64,8 +64,8 @@ def run_discovery(
     import time
     from contextlib import ExitStack
 
+    from miscal.base.progress import Progress
     from miscal.base.workers import copying
-    from miscal.discovery.progress import Progress
     from miscal.report import write_run
     from miscal.runs.discover import check_settings
     from miscal.runs.shown_progress import stages

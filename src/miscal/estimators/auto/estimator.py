@@ -120,20 +120,20 @@ def fit_auto(rows: Triples, *, seed: int = 0, shared: SharedInputs | None = None
     rng = np.random.default_rng(seed)
     groups = rows.units
     folds = assign_folds(groups, inner_folds(groups), rng)
-    maps = crossfit_global_map(rows.correct, rows.confidence, folds, rows.weight)
+    chosen, log_odds = crossfit_global_map(rows.correct, rows.confidence, folds, rows.weight)
     landmarks = np.sort(rng.choice(len(rows), min(AUTO.landmarks, len(rows)), replace=False))
-    at = Query(shared.scaler(rows.X, rows.confidence), maps.log_odds[maps.chosen], logit(rows.confidence))
+    at = Query(shared.scaler(rows.X, rows.confidence), log_odds[chosen.name], logit(rows.confidence))
     table = rows.layout is not None and rows.layout.table
     learning = LearningRows(at, rows.correct, groups, folds, landmarks, rows.weight, seed, table, shared.centres)
 
     fitted = _fit_scores(learning)
     portfolio, candidates = _combine(learning, fitted, structure=fitted.evidence.structure)
     told = [
-        _candidate(learning, f"global map: {name}", odds - at.offset, chosen=name == maps.chosen)
-        for name, odds in maps.log_odds.items()
+        _candidate(learning, f"global map: {name}", odds - at.offset, chosen=name == chosen.name)
+        for name, odds in log_odds.items()
     ]
     return AutoModel(
-        global_map=maps.map,
+        global_map=chosen,
         scaler=shared.scaler,
         place=fitted.place,
         # kept even where no structure is claimed, since it gives every row its place, mass and neighbours

@@ -1,6 +1,6 @@
 """Correct the probabilities of several classes by a global map, and locally where that is proven to help.
 
-1. *Global map* (:mod:`miscal.calibration.simplex_maps`): of identity, temperature and vector scaling, isotonic
+1. *Global map* (:mod:`miscal.calibration.global_map`): of identity, temperature and vector scaling, isotonic
    regression of each class and matrix scaling, the simplest that the others do not clearly beat out of fold.
 2. *Ways*: shifts s(x) of the log-probabilities of all classes, each cross-fitted on top of the global map: linear in
    the inputs and the likeliest class, or by boosted trees. A row's probabilities are softmax(log p + s(x)), so they
@@ -25,12 +25,13 @@ from scipy.special import log_softmax
 
 from miscal.base.errors import InputError
 from miscal.base.folds import assign_folds, named_units
-from miscal.calibration.global_map import STANDARD_ERRORS, paired_gain
-from miscal.calibration.simplex_maps import (
+from miscal.calibration.global_map import (
+    STANDARD_ERRORS,
     SimplexMap,
     class_log_losses,
     crossfit_simplex_map,
     log_probabilities,
+    paired_gain,
 )
 from miscal.data.triples import InputLayout
 from miscal.estimators.auto.member import CrossFitted
@@ -142,17 +143,17 @@ def fit_simplex(
         count = _FOLDS if len(code) <= _MANY_ROWS else _FOLDS_OF_MANY
         folds = assign_folds(named_units(len(code), groups), count, np.random.default_rng((seed, _STREAM)))
     raw = log_probabilities(probability)
-    maps = crossfit_simplex_map(code, raw, folds, weight)
+    global_map, left_out, losses = crossfit_simplex_map(code, raw, folds, weight)
     tried: dict[str, CrossFitted] = {}
     if X is not None and method != "global":
         layout = layout or InputLayout(X.shape[1])
         # what is the same in every row is not learned from
         X = np.where(np.isin(np.arange(X.shape[1]), layout.moments), 0, X) if layout.moments else X
-        rows = ClassRows(X, layout, code, maps.log_probability, raw, folds, weight, groups, seed)
+        rows = ClassRows(X, layout, code, left_out, raw, folds, weight, seed)
         tried = _ways(rows)
-    losses = {f"global map: {name}": loss for name, loss in maps.losses.items()}
+    losses = {f"global map: {name}": loss for name, loss in losses.items()}
     if not tried:
-        return SimplexCorrection(maps.map, (), "global map", 0.0, 0.0, losses)
+        return SimplexCorrection(global_map, (), "global map", 0.0, 0.0, losses)
     weights, taken_back, stacked = _stack(rows, [one.shift for one in tried.values()])
     candidates = {name: one.shift for name, one in tried.items()} | {"stack": stacked}
     by_row = {name: class_log_losses(code, log_softmax(rows.base + s, axis=1)) for name, s in candidates.items()}
@@ -165,7 +166,7 @@ def fit_simplex(
         members = tuple((a, tried[name].member) for name, a in own.items() if a > 0)
     settings = {name: one.settings for name, one in tried.items()}
     return SimplexCorrection(
-        maps.map, members, best if members else "global map", gain, error, losses | means, settings,
+        global_map, members, best if members else "global map", gain, error, losses | means, settings,
         taken_back if members and best == "stack" else 0.0,
     )  # fmt: skip
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from miscal.base.arrays import leading_eigenvectors, oriented
-from miscal.calibration.simplex_maps import class_log_losses, softmax_path
+from miscal.calibration.global_map import class_log_losses, softmax_path
 from miscal.data.triples import InputLayout
 from miscal.estimators.auto.member import CrossFitted
 from miscal.estimators.auto.trees import written_trees
@@ -44,8 +44,6 @@ class ClassRows:
         By which every way is cross-fitted.
     weight : (n,) float64
         Numbers of rows.
-    groups : (n,) array or None
-        Rows of equal value hang together.
     seed : int
     """
 
@@ -56,7 +54,6 @@ class ClassRows:
     raw: Floats
     folds: Ints
     weight: Floats
-    groups: NDArray | None
     seed: int
 
     def __len__(self) -> int:
@@ -81,6 +78,9 @@ class ClassShift:
 
 _MOST_DIRECTIONS = 64
 """Leading directions of the inputs that are seen, as in the scores of two classes."""
+
+_RIDGES = (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0)
+"""Penalties tried, in rows: from where next to nothing is learned to where a class of a few rows is fitted."""
 
 _MOST_CONFUSED = 30
 """Classes up to which the likeliest is seen: each two of them have a shift, and the cost grows with the cube."""
@@ -126,55 +126,22 @@ def crossfit_linear(rows: ClassRows) -> CrossFitted:
         _, vectors = leading_eigenvectors(x.T @ x / len(x), _MOST_DIRECTIONS)
         directions = oriented(vectors)
         x = x @ directions
-    found = crossfit_regression(_design(x, rows.raw), rows)
-    member = LinearShift(rows.numbers.shape[1], centre, scale, directions, found.coefficients)
-    return CrossFitted(member, found.shift, {"ridge": found.ridge})
+    design, shifts = _design(x, rows.raw), np.zeros((len(_RIDGES), *rows.base.shape))
+    for k in np.unique(rows.folds):
+        inside, rest = rows.folds == k, rows.folds != k
+        path = softmax_path(design[rest], rows.base[rest], rows.code[rest], rows.weight[rest], _RIDGES)
+        for place, coefficients in enumerate(path):
+            shifts[place, inside] = design[inside] @ coefficients
+    best = int(np.argmin([_loss(rows, shift) for shift in shifts]))
+    (coefficients,) = softmax_path(design, rows.base, rows.code, rows.weight, (_RIDGES[best],))
+    member = LinearShift(rows.numbers.shape[1], centre, scale, directions, coefficients)
+    return CrossFitted(member, shifts[best], {"ridge": _RIDGES[best]})
 
 
 def _design(x: Floats, raw: Floats) -> Floats:
     """1, the inputs, and 1 for the likeliest class, 0 for the others, if they are not too many; (n, 1 + p + K)."""
     k = raw.shape[1]
     return np.column_stack([np.ones(len(x)), x, *([np.eye(k)[raw.argmax(axis=1)]] if k <= _MOST_CONFUSED else [])])
-
-
-_RIDGES = (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0)
-"""Penalties tried, in rows: from where next to nothing is learned to where a class of a few rows is fitted."""
-
-
-@dataclass(frozen=True, eq=False)
-class Regression:
-    """A softmax regression.
-
-    Attributes
-    ----------
-    ridge : float
-        The penalty chosen, in rows.
-    shift : (n, K) float64
-        Shifts of the log-probabilities of the rows, each by a fit without its fold.
-    coefficients : (p, K) float64
-        Of the fit to all rows.
-    """
-
-    ridge: float
-    shift: Floats
-    coefficients: Floats
-
-
-def crossfit_regression(design: Floats, rows: ClassRows) -> Regression:
-    """Fit shifts that are linear in a design (n, p), out of fold and to all rows."""
-    shifts = np.zeros((len(_RIDGES), *rows.base.shape))
-    for k in np.unique(rows.folds):
-        inside, rest = rows.folds == k, rows.folds != k
-        path = softmax_path(design[rest], rows.base[rest], rows.code[rest], rows.weight[rest], _RIDGES)
-        for place, coefficients in enumerate(path):
-            shifts[place, inside] = design[inside] @ coefficients
-    losses = [
-        np.average(class_log_losses(rows.code, log_softmax(rows.base + shift, axis=1)), weights=rows.weight)
-        for shift in shifts
-    ]
-    best = int(np.argmin(losses))
-    (coefficients,) = softmax_path(design, rows.base, rows.code, rows.weight, (_RIDGES[best],))
-    return Regression(_RIDGES[best], shifts[best], coefficients)
 
 
 _STEP, _MOST_ROUNDS = 10, 150

@@ -15,8 +15,7 @@ from scipy.special import ndtri
 
 from miscal.base.progress import with_progress
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.pairs import pair_scores
-from miscal.calibration.survey_design import PAIRS_SEEN, SurveyDesign, equal_parts
+from miscal.calibration.survey_design import PAIRS_SEEN, SurveyDesign, equal_parts, pair_scores
 from miscal.data.counting import Cut, Member, Question
 from miscal.data.relations import DATE, NUMBER, TEXT
 from miscal.findings.conditions.column_kinds import Missing, Trend, Value

@@ -21,10 +21,16 @@ from miscal.base.errors import InputError
 from miscal.base.signatures import checked_call
 from miscal.base.vocabulary import Kind
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean, take_rows
-from miscal.calibration.metrics.inference import DRAWS
-from miscal.calibration.metrics.recalibration import calibration_intercept, calibration_slope, observed_expected
-from miscal.calibration.metrics.registry import METRICS
-from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL, bin_index, mean_of_values, squared_errors
+from miscal.calibration.metrics.inference import DRAWS, METRICS
+from miscal.calibration.metrics.scores import (
+    CONFIDENCE_LEVEL,
+    bin_index,
+    calibration_intercept,
+    calibration_slope,
+    mean_of_values,
+    observed_expected,
+    squared_errors,
+)
 from miscal.calibration.survey_design import average
 from miscal.data.triples import Triples
 from miscal.discovery.alarms import ranking

@@ -11,7 +11,7 @@ from miscal.base.errors import InputError
 from miscal.base.files import check_target, write_new
 from miscal.base.shown import escaped
 from miscal.base.vocabulary import Vocabulary, vocabulary
-from miscal.discovery.summary_parts import Answer
+from miscal.discovery.summary import Answer
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.report.formatting import NBSP, count, decimals_for, p_value, percent, printable
 from miscal.report.sheet import Cell, Column, Fold, Part, Sheet, Table, measured

@@ -20,8 +20,7 @@ from miscal.base.vocabulary import ANSWER, vocabulary
 from miscal.calibration.metrics.scores import log_losses, squared_errors
 from miscal.discovery.measurements import global_numbers, reliability
 from miscal.discovery.run import RunContent, read_run
-from miscal.discovery.summary import Global, Summary
-from miscal.discovery.summary_parts import Answer
+from miscal.discovery.summary import Answer, Global, Summary
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.alone import decisions_of, error_key, thresholds_of
 from miscal.findings.residuals import holm

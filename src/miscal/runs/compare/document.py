@@ -12,8 +12,8 @@ from pydantic import Field, FiniteFloat, NonNegativeInt
 
 from miscal.base.document import Document, Measure, MeasureAgainstNull, Number, Part, Probability, Share, Text
 from miscal.base.vocabulary import ANSWER, Kind
+from miscal.calibration.metrics.curve import CurveNumbers
 from miscal.discovery.summary import Global
-from miscal.discovery.summary_parts import CurveNumbers
 from miscal.evidence.certificates import Certificate
 from miscal.findings.conditions.condition import Stored
 

@@ -11,7 +11,7 @@ from miscal.base.document import Measure
 from miscal.base.number_wording import lower_limit, score, spoken, threshold_text
 from miscal.base.shown import brief_names, first_words
 from miscal.base.vocabulary import ANSWER, Vocabulary, vocabulary
-from miscal.discovery.summary_parts import Answer
+from miscal.discovery.summary import Answer
 from miscal.findings.verdict import in_points
 from miscal.report.drawing import Scale, beside_zero
 from miscal.report.formatting import (

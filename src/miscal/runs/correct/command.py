@@ -39,7 +39,7 @@ from miscal.data.readers.opening import content_digest
 from miscal.data.readers.source import Piece, is_matrix_file
 from miscal.data.writing import part_bytes, table_format
 from miscal.discovery.saved_model import SavedModel, correct_rows, load_model, model_folder, schema_of
-from miscal.discovery.summary_parts import Answer
+from miscal.discovery.summary import Answer
 from miscal.runs.correct.tally import Tally, refuse_foreign, tally_of, warnings
 
 # more would hold more pieces in memory, and wait for the disk

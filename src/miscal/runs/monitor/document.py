@@ -11,7 +11,7 @@ from miscal.base.number_wording import percent, units_and_rows, upper_limit
 from miscal.base.shown import ShowsItself, brief_names
 from miscal.base.vocabulary import ANSWER, Kind, vocabulary
 from miscal.discovery.answer import LONGEST_NAME, spoken
-from miscal.discovery.summary_parts import Answer
+from miscal.discovery.summary import Answer
 from miscal.findings.verdict import alike_points, in_points
 from miscal.report.drawing import Chart, course_chart
 from miscal.report.formatting import NBSP, bounds, count, decimals_for, metric, points, printable, rate, signed

@@ -24,12 +24,13 @@ from miscal.base.shown import ShowsItself
 from miscal.base.signatures import checked_call
 from miscal.base.vocabulary import vocabulary
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
+from miscal.calibration.metrics.curve import CurveNumbers
 from miscal.calibration.survey_design import average
 from miscal.data.columns import split_names
 from miscal.data.counting import Answers, CellSource, Question
 from miscal.data.relations import Dialect, only, open_relation, worth_staging
 from miscal.discovery.answer import finding_sentence
-from miscal.discovery.summary_parts import Answer, CurveNumbers
+from miscal.discovery.summary import Answer
 from miscal.discovery.tables import findings_table
 from miscal.findings.ledger.cells import CellTable, in_units, labelled
 from miscal.findings.ledger.groups import PAIR, not_crossed

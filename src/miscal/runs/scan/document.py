@@ -21,10 +21,11 @@ from miscal.base.files import digest
 from miscal.base.frames import read_parquet
 from miscal.base.vocabulary import Kind, vocabulary
 from miscal.calibration.calibrators import LOGIT_CLIP
+from miscal.calibration.metrics.curve import CurveNumbers
 from miscal.data.counting import Cut, Question
 from miscal.data.relations import DATE, TEXT, Dialect, Writer, farthest, odds_of, real, sigmoid, steps, writer_of
 from miscal.discovery.answer import group_name
-from miscal.discovery.summary_parts import Answer, CurveNumbers
+from miscal.discovery.summary import Answer
 from miscal.discovery.tables import Tables, by_column
 from miscal.findings.ledger.ledger import Finding, FindingsMethod
 from miscal.findings.ledger.values import ColumnValue
