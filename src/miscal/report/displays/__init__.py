@@ -1,6 +1,7 @@
-"""Drawings on matplotlib axes, alike: made of finished values, drawn by `plot`, and described by `alt_text`.
+"""Drawings on matplotlib axes, which is imported when something is drawn, and not before.
 
-matplotlib is imported when something is drawn, and not before; ``pip install "miscal[plot]"`` brings it.
+In: finished values.
+Out: objects with `plot` and `alt_text`.
 """
 
 from miscal.report.displays.findings import FindingsDisplay, OverviewDisplay

@@ -1,8 +1,7 @@
-"""The parts of the page, in order.
+"""The parts of the page, in order: a function for each, which is named in `PANELS`.
 
-A panel is a function from a run to its section of the page, a fold, or None where it has nothing to say; and its line
-here. A section holds blocks, as every fold does, or what :func:`miscal.report.frame.draw` makes of its template in
-``assets/panels``.
+In: a run.
+Out: a `Fold` of the page, or nothing where there is nothing to say.
 """
 
 from __future__ import annotations

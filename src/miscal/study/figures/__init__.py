@@ -1,4 +1,8 @@
-"""Figures of a study. To add one: what draws it, in the module of its kind of plot, and its entry in `FIGURES`."""
+"""Figures of a study: what draws each, in the module of its kind of plot, and its entry in `FIGURES`.
+
+In: the tables of a study.
+Out: figures of matplotlib.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The numbers of one pair, or of all pairs on a data set: rows of the tables of a study."""
+"""The numbers of one pair, or of all pairs on a data set.
+
+In: finished runs of the pairs.
+Out: rows of the tables of a study.
+"""
 
 from collections.abc import Callable, Sequence
 

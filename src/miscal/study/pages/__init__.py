@@ -1,6 +1,7 @@
-"""Pages of a study, made from its tables alone: ``index.html``, ``paper.html`` and ``summary.json``.
+"""The pages of a study.
 
-And ``board.md`` with ``board.csv``, for those who hand the board on.
+In: its tables alone.
+Out: ``index.html``, ``paper.html``, ``summary.json``, and ``board.md`` with ``board.csv`` to hand on.
 """
 
 from miscal.study.pages.write import write_pages
