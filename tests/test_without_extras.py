@@ -11,7 +11,7 @@ import pytest
 
 from miscal import read_triples
 from miscal.base.errors import InputError
-from miscal.base.extras import EXTRAS
+from miscal.base.process import EXTRAS
 from miscal.discovery.discover import discover
 from miscal.estimators.field import MiscalibrationField
 from miscal.report import write_run

@@ -5,7 +5,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-from miscal.base.extras import EXTRAS, installed
+from miscal.base.process import EXTRAS, installed
 
 ASKED = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from miscal.base.threads import one_thread, without_warning
+from miscal.base.process import one_thread, without_warning
 from miscal.estimators.field import MiscalibrationField
 
 

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.whole
 TRACED = """
 import importlib, os, sys
 from miscal.cli import main
-from miscal.base.extras import import_lightly
+from miscal.base.process import import_lightly
 import_lightly()
 def traced(module, name):
     module = importlib.import_module(module)

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from miscal.base import extras
+from miscal.base import process
 from miscal.base.errors import InputError, ResourceError
 from miscal.scoring.forward import FILL, spread_over, weight_bytes
 from miscal.scoring.huggingface import HuggingFaceModel
@@ -59,8 +59,8 @@ def test_a_model_larger_than_all_memories_is_refused_with_both_sizes(machine):
 
 
 def test_without_accelerate_a_model_larger_than_a_gpu_is_refused_in_one_line(machine, monkeypatch):
-    installed = extras.installed
-    monkeypatch.setattr(extras, "installed", lambda name: name != "accelerate" and installed(name))
+    installed = process.installed
+    monkeypatch.setattr(process, "installed", lambda name: name != "accelerate" and installed(name))
     machine([100 * GB], 200 * GB)
     # one that fits does without
     assert spread_over(80 * GB, torch.device("cuda"), "big") is None

@@ -14,7 +14,7 @@ import numpy as np
 from miscal.base.checks import check_seed
 from miscal.base.errors import InputError
 from miscal.base.number_wording import percent
-from miscal.base.threads import global_random_kept, one_thread
+from miscal.base.process import global_random_kept, one_thread
 from miscal.base.vocabulary import vocabulary
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
 from miscal.calibration.survey_design import average

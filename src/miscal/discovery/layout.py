@@ -32,8 +32,7 @@ import polars as pl
 from miscal.base.arrays import oriented, row_blocks
 from miscal.base.document import clean_text
 from miscal.base.errors import InputError, argument
-from miscal.base.extras import need
-from miscal.base.threads import global_random_kept, one_thread
+from miscal.base.process import global_random_kept, need, one_thread
 from miscal.data.triples import Triples
 from miscal.discovery.summary import MapInfo
 from miscal.findings.conditions.condition import with_features

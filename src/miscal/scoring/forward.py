@@ -22,7 +22,7 @@ import torch
 
 from miscal.base.arrays import SHOWN
 from miscal.base.errors import FileError, ResourceError
-from miscal.base.extras import need
+from miscal.base.process import need
 from miscal.scoring.engine import Encoded, Evaluated
 
 FILL = 0.85

@@ -36,7 +36,7 @@ def discover(
 
     What is found is tested with outcomes that nothing has learned from, corrected, and drawn in a report.
     """
-    from miscal.base.extras import import_lightly
+    from miscal.base.process import import_lightly
 
     import_lightly()
     from miscal.runs.discover import read_rows

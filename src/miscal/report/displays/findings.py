@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from miscal.base.errors import InputError
-from miscal.base.extras import need
 from miscal.base.number_wording import spoken
+from miscal.base.process import need
 from miscal.base.vocabulary import ANSWER, EVENT, Kind, vocabulary
 from miscal.discovery.findings import named_findings
 from miscal.discovery.summary import Summary
@@ -188,7 +188,7 @@ class OverviewDisplay:
 
     def plot(self, axes: tuple[Axes, Axes] | None = None) -> OverviewDisplay:
         """Draw on two axes; by default on those of a new figure, which also gets the three lines."""
-        from miscal.base.extras import need
+        from miscal.base.process import need
 
         need("plot", "found.plot")
         import matplotlib.pyplot as plt

@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from miscal.base.extras import installed
 from miscal.base.folds import row_groups
-from miscal.base.threads import one_thread
+from miscal.base.process import installed, one_thread
 from miscal.data.splits import SAMPLE_ROWS, draw_rows
 from miscal.discovery.fitted_rows import evaluated_rows
 from miscal.discovery.layout import MapMethod, lay_out, shown_rows
