@@ -3,7 +3,6 @@
 And small cases of the scripts that judge the ledger: what judges must itself be right.
 """
 
-import importlib
 import re
 from pathlib import Path
 
@@ -50,13 +49,6 @@ def test_the_page_is_short():
 
 
 # --- the scripts of the ledger -------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def script(monkeypatch):
-    """Import a script of benchmarks/, which is no package."""
-    monkeypatch.syspath_prepend(str(NOTES.parent))
-    return importlib.import_module
 
 
 def rows_of_three(effect: float, n: int = 1_500, seed: int = 0) -> Triples:

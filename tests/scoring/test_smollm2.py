@@ -14,7 +14,7 @@ from miscal.scoring.model_source import packaged_smollm2
 from miscal.scoring.scorer import as_items, evaluate_items, judge
 from miscal.scoring.tasks import rows_to_questions
 
-from . import reference
+from . import tiny
 
 pytestmark = [pytest.mark.model, pytest.mark.whole]
 
@@ -52,11 +52,11 @@ def test_real_questions_equal_the_plain_loop(scorer, plain, mmlu_file, form, n):
     scored, hidden = judge(items, raw, form)
     assert not scored.failed
     for at, row in enumerate(rows):
-        prompt = reference.multiple_choice_prompt(row["question"], row["choices"])
+        prompt = tiny.multiple_choice_prompt(row["question"], row["choices"])
         names = "ABCD" if form == "letter" else row["choices"]
-        expected = reference.candidate_log_probs(*plain, prompt, [f" {name}" for name in names])
+        expected = tiny.candidate_log_probs(*plain, prompt, [f" {name}" for name in names])
         np.testing.assert_allclose(raw.log_probs[at], expected, atol=1e-4 * max(1, np.abs(expected).max()))
-        state = reference.last_hidden_state(*plain, prompt)
+        state = tiny.last_hidden_state(*plain, prompt)
         np.testing.assert_allclose(hidden[at], state, atol=1e-4 * np.abs(state).max())
         probs = np.exp(expected - expected.max()) / np.exp(expected - expected.max()).sum()
         assert scored.outcomes[at].confidence == pytest.approx(probs.max(), abs=1e-4)
