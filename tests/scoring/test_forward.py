@@ -64,9 +64,9 @@ def test_logits_are_computed_at_the_last_prompt_token_alone(llama):
 def test_the_output_layer_of_a_bfloat16_model_computes_in_float32(name, tmp_path, monkeypatch):
     monkeypatch.setattr(forward, "HEAD_ROWS", 100)  # several pieces
     model = HuggingFaceModel(ModelSpec(str(tiny.save_model(name, tmp_path)), dtype="bfloat16"))
-    answers = evaluate_items(model, as_items([Question(f"q{k}", f"{k}?", ("a", "b"), 0) for k in range(5)]))
+    encoded, answers = evaluate_items(model, as_items([Question(f"q{k}", f"{k}?", ("a", "b"), 0) for k in range(5)]))
     weight = model._model.get_output_embeddings().weight.detach().double()
-    for row in answers.encoded:
+    for row in encoded:
         logits = weight @ torch.from_numpy(answers.hidden[row.row]).double()
         expected = torch.log_softmax(logits, dim=-1)[[ids[0] for ids in row.added]]
         # in bfloat16, the numbers differ by some 1e-2
@@ -117,7 +117,7 @@ def plain(model_folder, scorer):
 
 def numbers(model, form: str, batch_tokens: int, order=slice(None)):
     items = as_items(questions(), form=form)[order]
-    raw = evaluate_items(model, items, batch_tokens=batch_tokens)
+    _, raw = evaluate_items(model, items, batch_tokens=batch_tokens)
     assert not raw.failed
     rows = sorted(raw.log_probs)
     return [raw.log_probs[row] for row in rows], np.stack([raw.hidden[row] for row in rows])
@@ -155,10 +155,10 @@ def test_bfloat16_is_close(model_folder, scorer):
 def test_a_prompt_longer_than_the_model_is_cut_at_the_front(llama):
     asked = [Question("q", "word " * 400 + "end?", ("a", "b"), 0), Question("r", "end?", ("a", "b"), 0)]
     assert len(score(llama, asked)) == 2
-    raw = evaluate_items(llama, as_items(asked[:1]))
-    assert raw.encoded[0].cut > 0
-    assert len(raw.encoded[0].context) == llama.max_length - 1
-    assert raw.encoded[0].context[0] == 0
+    [cut] = evaluate_items(llama, as_items(asked[:1]))[0]
+    assert cut.cut > 0
+    assert len(cut.context) == llama.max_length - 1
+    assert cut.context[0] == 0
 
 
 def test_the_registry_names_the_twelve_models_of_four_families():
