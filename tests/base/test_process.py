@@ -39,9 +39,7 @@ def test_the_limit_holds_inside_and_is_lifted_at_the_end(two_allowed):
             pass
         assert blas_threads() == {1}
     assert {library["num_threads"] for library in threadpool_info()} == {2}
-
-
-def test_an_error_lifts_it_too(two_allowed):
+    # an error lifts it too
     with pytest.raises(ZeroDivisionError), one_thread():
         1 / 0  # noqa: B018
     assert blas_threads() == {2}

@@ -248,25 +248,19 @@ def test_a_confidence_in_words_is_read_right_or_left_out():
             assert share(confidence_of(words)) == means, stated_log
 
 
-def stated_log(folder, scores, **sample):
+def stated_log(folder, scores):
     """Write a log with one sample for each (value, metadata)."""
     samples = [
         {"id": k, "epoch": 1, "input": f"question {k}", "target": "x", "metadata": {"subject": "law"},
-         "scores": {"judge": {"value": value, "metadata": metadata}}, **sample}
+         "scores": {"judge": {"value": value, "metadata": metadata}}}
         for k, (value, metadata) in enumerate(scores)
     ]  # fmt: skip
-    path = folder / "log.json"
-    path.write_text(json.dumps({"status": "success", "eval": {"task": "t", "model": "m"}, "samples": samples}))
-    return path
+    return log_json(folder / "log.json", samples)
 
 
 def test_percent_texts_and_dictionaries(tmp_path):
-    found = read_log(
-        "inspect",
-        stated_log(
-            tmp_path, [("C", {"confidence": 90}), ({"score": "I", "confidence": "75%"}, None), ("I", {"confidence": 0})]
-        ),
-    )
+    scores = [("C", {"confidence": 90}), ({"score": "I", "confidence": "75%"}, None), ("I", {"confidence": 0})]
+    found = read_log("inspect", stated_log(tmp_path, scores))
     assert found.table.select("id", "confidence", "correct").rows() == [
         ("0/epoch 1", 0.9, 1),
         ("1/epoch 1", 0.75, 0),
