@@ -97,30 +97,25 @@ def test_an_object_comes_back_as_it_was(tmp_path, maybe, weights):
     assert (type(again.other), again.other.learned_, again.other.default_) == (Plain, 0.5, 3)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"number": "0.5"}, {"number": True}, {"number": None}, {"name": 3}, {"sure": 1}, {"place": [1.0]},
-        {"place": [1.0, {"class": "Point", "x": 1.5, "by": "hand"}]},
-        {"place": [1.0, {"class": "Point", "x": 1, "by": "chance"}]}, {"parts": [None] * 3}, {"parts": {}},
-        {"weights": {"a": None}}, {"named": [["a", [1]]]}, {"other": {"class": "Path"}}, {"other": {}}, {"more": 1},
-        {"class": "Bomb"}, {"class": ["Whole"]}, {"name": ...},
-    ],
+WRONG_VALUES = (
+    {"number": "0.5"}, {"number": True}, {"number": None}, {"name": 3}, {"sure": 1}, {"place": [1.0]},
+    {"place": [1.0, {"class": "Point", "x": 1.5, "by": "hand"}]},
+    {"place": [1.0, {"class": "Point", "x": 1, "by": "chance"}]}, {"parts": [None] * 3}, {"parts": {}},
+    {"weights": {"a": None}}, {"named": [["a", [1]]]}, {"other": {"class": "Path"}}, {"other": {}}, {"more": 1},
+    {"class": "Bomb"}, {"class": ["Whole"]}, {"name": ...},
 )  # fmt: skip
-def test_values_of_other_types_than_the_class_names_are_refused(tmp_path, change):
-    content, arrays = folders.state_of(whole())
-    content = {name: value for name, value in (content | change).items() if value is not ...}
-    folders.save_state(tmp_path, "test", content, arrays)
+WRONG_ARRAYS = {"weights.0.1": np.arange(2)}, {"maybe": np.ones(2)}, {"parts.1": ...}
+
+
+@pytest.mark.parametrize(
+    ("values", "arrays"), [*((one, {}) for one in WRONG_VALUES), *(({}, one) for one in WRONG_ARRAYS)]
+)
+def test_values_and_arrays_of_other_types_than_the_class_names_are_refused(tmp_path, values, arrays):
+    content, tensors = folders.state_of(whole())
+    changed = content | values, tensors | arrays
+    kept = [{name: value for name, value in part.items() if value is not ...} for part in changed]
+    folders.save_state(tmp_path, "test", *kept)
     with pytest.raises(CorruptFile, match=r"do not fit together[^\n]*\Z"):
-        folders.load(tmp_path, "test", Base)
-
-
-@pytest.mark.parametrize("change", [{"weights.0.1": np.arange(2)}, {"maybe": np.ones(2)}, {"parts.1": None}])
-def test_arrays_that_are_missing_or_of_another_type_are_refused(tmp_path, change):
-    content, arrays = folders.state_of(whole())
-    arrays = {name: array for name, array in (arrays | change).items() if array is not None}
-    folders.save_state(tmp_path, "test", content, arrays)
-    with pytest.raises(CorruptFile, match="do not fit together"):
         folders.load(tmp_path, "test", Base)
 
 

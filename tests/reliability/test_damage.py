@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import zipfile
+from itertools import product
 
 import numpy as np
 import polars as pl
@@ -301,38 +302,33 @@ KEPT_FILES = {
     "below a file": ("new.csv/out{ending}", [], "new.csv is a file"),
 }
 KEPT_FOLDERS = {
-    "a folder with other files": ("mine", "holds files that .* did not write .'thesis.tex'"),
-    "a link to a folder with other files": ("elsewhere", "holds files that .* did not write .'thesis.tex'"),
-    "a file": ("foreign.csv", "is a file, not a folder|foreign.csv is a file"),
-    "the model of a run": ("run/model", "run, a run, whose files stay|lies in .*model, a saved model"),
-    "inside the run": ("run/new", "run, a run, whose files stay"),
-    "inside the state of a monitor": ("looks/state/new", "state, a saved model, whose files stay"),
-    "below a file": ("new.csv/out", "new.csv is a file|new.csv: File exists"),
+    "a folder with other files": ("mine", [], "holds files that .* did not write .'thesis.tex'"),
+    "a link to a folder with other files": ("elsewhere", [], "holds files that .* did not write .'thesis.tex'"),
+    "a file": ("foreign.csv", [], "is a file, not a folder|foreign.csv is a file"),
+    "the model of a run": ("run/model", [], "run, a run, whose files stay|lies in .*model, a saved model"),
+    "inside the run": ("run/new", [], "run, a run, whose files stay"),
+    "inside the state of a monitor": ("looks/state/new", [], "state, a saved model, whose files stay"),
+    "below a file": ("new.csv/out", [], "new.csv is a file|new.csv: File exists"),
 }
-
-
-@pytest.mark.parametrize("case", KEPT_FILES)
-@pytest.mark.parametrize("door", FILES)
-def test_no_command_replaces_a_file_that_would_be_lost(work, capsys, door, case):
-    ending, write = FILES[door]
-    name, more, said = KEPT_FILES[case]
-    before = state(work)
-    assert guarded(lambda: write(work, work / name.format(ending=ending), *more)) == 2
-    assert re.search(said, error := capsys.readouterr().err), error
-    assert error.count("\n") == 1
-    assert state(work) == before
-    assert not list(work.rglob(".miscal-*"))
 
 
 @pytest.mark.parametrize(
     ("door", "case"),
-    # scores may lie beside other files, of other names
-    [(door, case) for door in FOLDERS for case in KEPT_FOLDERS if door != "score" or "other files" not in case],
+    [
+        *product(FILES, KEPT_FILES),
+        # scores may lie beside other files, of other names
+        *(
+            (door, case)
+            for door, case in product(FOLDERS, KEPT_FOLDERS)
+            if door != "score" or "other files" not in case
+        ),
+    ],
 )
-def test_no_command_replaces_a_folder_that_would_be_lost(work, capsys, door, case):
-    name, said = KEPT_FOLDERS[case]
+def test_no_command_replaces_what_would_be_lost(work, capsys, door, case):
+    ending, write = FILES[door] if door in FILES else ("", FOLDERS[door])
+    name, more, said = KEPT_FILES[case] if door in FILES else KEPT_FOLDERS[case]
     before = state(work)
-    assert guarded(lambda: FOLDERS[door](work, work / name)) == 2
+    assert guarded(lambda: write(work, work / name.format(ending=ending), *more)) == 2
     assert re.search(said, error := capsys.readouterr().err), error
     assert error.count("\n") == 1
     assert state(work) == before
