@@ -130,11 +130,11 @@ def scoring(args: argparse.Namespace) -> bool:
         model = HuggingFaceModel(ModelSpec(str(folder), dtype=dtype, threads=torch.get_num_threads()))
         evaluate_items(model, items[:8])
         began = time.perf_counter()
-        raw = evaluate_items(model, items, batch_tokens=BATCH_TOKENS)
-        scored, _ = judge(items, raw)
+        encoded, answers = evaluate_items(model, items, batch_tokens=BATCH_TOKENS)
+        scored, _ = judge(items, encoded, answers)
         seconds = time.perf_counter() - began
         assert not scored.failed
-        least = floor(saved, sum(len(row.context) for row in raw.encoded), count, kind)
+        least = floor(saved, sum(len(row.context) for row in encoded), count, kind)
         rows = [
             ["miscal", f"{seconds:.1f}", f"{count / seconds:.1f}"],
             ["floor", f"{least:.1f}", f"{count / least:.1f}"],
@@ -146,7 +146,7 @@ def scoring(args: argparse.Namespace) -> bool:
     show(args, "scoring", title, ["by", "seconds", "questions a second"], rows)
     if not theirs:
         return True
-    ours, other = np.stack([raw.log_probs[row] for row in range(count)]), np.array(theirs["scores"])
+    ours, other = np.stack([answers.log_probs[row] for row in range(count)]), np.array(theirs["scores"])
     agree = float((ours.argmax(axis=1) == other.argmax(axis=1)).mean())
     same = [item.prompt for item in items] == theirs["prompts"]
     ratio = theirs["seconds"] / seconds

@@ -59,8 +59,8 @@ main(["discover", sys.argv[1], "--out", sys.argv[2], "--overwrite"])
 open(sys.argv[3], "w").write(" ".join(sys.modules))
 """
 LIGHTGBM = """
-import miscal.base.extras as extras
-getattr(extras, "import_lightly", lambda: __import__("lightgbm"))()
+import miscal.base.process as process
+getattr(process, "import_lightly", lambda: __import__("lightgbm"))()
 """
 USED = "import miscal.discovery.discover, miscal.report.page, sklearn.cluster"
 """What a run imports beside LightGBM, as far as it takes time."""

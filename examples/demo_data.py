@@ -85,7 +85,7 @@ def accuracies(model: HuggingFaceModel, questions: list[Question]) -> pl.DataFra
         items = question_items(questions, form=asked)
         raw = evaluate_items(model, items)
         for form in forms:
-            correct = [result.correct for result in judge(items, raw, form)[0].outcomes]
+            correct = [result.correct for result in judge(items, *raw, form)[0].outcomes]
             table = table.with_columns(pl.Series(form, correct))
     means = [pl.len().alias("n"), *(pl.col(form).mean().round(3) for form in FORMS)]
     total = table.select(pl.lit("all").alias("domain"), *means)
@@ -117,7 +117,7 @@ def main() -> None:
     show(compared)
     print(f"form: {form}", flush=True)
     items = question_items(questions, form=form)
-    scored, hidden = judge(items, evaluate_items(model, items), form)
+    scored, hidden = judge(items, *evaluate_items(model, items), form)
     table, kept = pack(scored.table(), hidden)
     write(table, options.out, form=form, kept=kept)
     accuracy = pl.col("correct").mean().round(3).alias("accuracy")

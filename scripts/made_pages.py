@@ -1,14 +1,16 @@
-"""Write the pages of the site that code knows best into docs/made: `python scripts/made_pages.py`.
+"""Write what code knows best into docs/made, and into CONTRIBUTING.md: `python scripts/made_pages.py`.
 
-These are the keys and columns of every file, and the command line; the page of a study's tables is copied. Meanings are
-taken from docstrings: "`key`: meaning", the section Attributes, or a sentence that names ``key``. The build of the site
-runs this.
+Pages are the keys and columns of every file, and the command line; the page of a study's tables is copied. Meanings are
+taken from docstrings: "`key`: meaning", the section Attributes, or a sentence that names ``key``. The map of the rooms
+in CONTRIBUTING.md is drawn from the docstrings of their folders. The build of the site runs this.
 """
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
+import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -17,7 +19,6 @@ from typing import Any, get_args, get_type_hints
 import typer.main
 from pydantic import BaseModel
 
-import miscal
 from miscal.cli.app import build
 from miscal.discovery.saved_model import correct_rows
 from miscal.discovery.summary import Summary
@@ -29,8 +30,11 @@ from miscal.runs.compare.comparison import RunComparison
 from miscal.runs.monitor.document import Monitoring
 from miscal.runs.scan.document import ScanSummary
 
-FOLDER = Path(__file__).parents[1] / "docs" / "made"
-STUDY = Path(miscal.__file__).parent / "study"
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "docs" / "made"
+SOURCE = ROOT / "src" / "miscal"
+MAP = re.compile(r"^\| folder \|.*?\n\n", re.DOTALL | re.MULTILINE)
+"""The map of the rooms, as it stands in CONTRIBUTING.md."""
 
 ENTRY = r"(?:(?<=\.)\s+|^)`([a-z_]\w*(?:, \w+)*)`:\s"
 """How a docstring begins to say what a name means."""
@@ -274,16 +278,44 @@ def _option(one: Any) -> Iterator[str]:
 
 PAGES: dict[str, Callable[[], str]] = {
     "outputs": outputs,
-    "study-tables": (STUDY / "tables.md").read_text,
+    "study-tables": (SOURCE / "study" / "tables.md").read_text,
     "commands": commands,
 }
+
+
+def folders() -> dict[str, tuple[str, str, str]]:
+    """Return what each folder is for, what comes in and what goes out, rooms in the order in which they may import."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
+    order = [room for layer in reversed(settings["contracts"][0]["layers"]) for room in re.findall(r"\w+", layer)]
+    places = (place.parent for room in order for place in sorted((SOURCE / room).rglob("__init__.py")))
+    return {place.relative_to(SOURCE).as_posix(): purpose(place) for place in places}
+
+
+def purpose(folder: Path) -> tuple[str, str, str]:
+    """Return the three lines that open the docstring of a folder: what it is for, what comes in, what goes out."""
+    doc = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))) or ""
+    lines = re.match(r"(.+)\n\nIn: (.+)\nOut: (.+)(?:\n\n|$)", doc)
+    if lines is None:
+        raise ValueError(f"{folder}: the docstring must open with a line, a blank one, and 'In: ...' and 'Out: ...'")
+    return lines[1], lines[2], lines[3]
+
+
+def rooms() -> str:
+    """Return the map of the rooms and their folders."""
+    rows = [[f"`{name}`", *(one_line(line).rstrip(".") for line in lines)] for name, lines in folders().items()]
+    return table(["folder", "what it is for", "what comes in", "what goes out"], rows) + "\n\n"
+
+
+def contributing() -> str:
+    """Return CONTRIBUTING.md with the map as it should be."""
+    return MAP.sub(lambda _: rooms(), (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), count=1)
 
 
 def write() -> None:
     """Write every page, and leave alone what is as it should be."""
     FOLDER.mkdir(exist_ok=True)
-    for name, page in PAGES.items():
-        place, text = FOLDER / f"{name}.md", page()
+    pages = {FOLDER / f"{name}.md": page() for name, page in PAGES.items()}
+    for place, text in (pages | {ROOT / "CONTRIBUTING.md": contributing()}).items():
         if not place.exists() or place.read_text(encoding="utf-8") != text:
             place.write_text(text, encoding="utf-8")
 

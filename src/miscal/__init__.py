@@ -1,6 +1,7 @@
 """Find where a probabilistic model is wrong about its own confidence.
 
-Names are imported when they are first used, so that ``import miscal`` costs next to nothing.
+In: tables, arrays or files with inputs, confidences and outcomes.
+Out: runs with findings and corrections; names are imported when first used, so that ``import miscal`` costs little.
 
 Examples
 --------

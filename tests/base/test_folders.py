@@ -1,5 +1,6 @@
-"""A saved state comes back bit by bit, or is refused; nothing in it can run."""
+"""Saved states come back bit by bit, or are refused; files are old or new, never a part of either."""
 
+import os
 import pickle
 import tempfile
 from dataclasses import dataclass, replace
@@ -13,7 +14,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from miscal.base import folders
-from miscal.base.errors import CorruptFile, FileError, MismatchError, TrustError
+from miscal.base.errors import CorruptFile, FileError, InputError, LockedError, MismatchError, ResourceError, TrustError
+from miscal.base.files import check_target, disk_errors, locked, replace_file
 from miscal.base.folders import CellStore
 
 CONTENT = {"scale": 0.1, "names": ["a", "b"], "nested": {"none": None}}
@@ -95,30 +97,25 @@ def test_an_object_comes_back_as_it_was(tmp_path, maybe, weights):
     assert (type(again.other), again.other.learned_, again.other.default_) == (Plain, 0.5, 3)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"number": "0.5"}, {"number": True}, {"number": None}, {"name": 3}, {"sure": 1}, {"place": [1.0]},
-        {"place": [1.0, {"class": "Point", "x": 1.5, "by": "hand"}]},
-        {"place": [1.0, {"class": "Point", "x": 1, "by": "chance"}]}, {"parts": [None] * 3}, {"parts": {}},
-        {"weights": {"a": None}}, {"named": [["a", [1]]]}, {"other": {"class": "Path"}}, {"other": {}}, {"more": 1},
-        {"class": "Bomb"}, {"class": ["Whole"]}, {"name": ...},
-    ],
+WRONG_VALUES = (
+    {"number": "0.5"}, {"number": True}, {"number": None}, {"name": 3}, {"sure": 1}, {"place": [1.0]},
+    {"place": [1.0, {"class": "Point", "x": 1.5, "by": "hand"}]},
+    {"place": [1.0, {"class": "Point", "x": 1, "by": "chance"}]}, {"parts": [None] * 3}, {"parts": {}},
+    {"weights": {"a": None}}, {"named": [["a", [1]]]}, {"other": {"class": "Path"}}, {"other": {}}, {"more": 1},
+    {"class": "Bomb"}, {"class": ["Whole"]}, {"name": ...},
 )  # fmt: skip
-def test_values_of_other_types_than_the_class_names_are_refused(tmp_path, change):
-    content, arrays = folders.state_of(whole())
-    content = {name: value for name, value in (content | change).items() if value is not ...}
-    folders.save_state(tmp_path, "test", content, arrays)
+WRONG_ARRAYS = {"weights.0.1": np.arange(2)}, {"maybe": np.ones(2)}, {"parts.1": ...}
+
+
+@pytest.mark.parametrize(
+    ("values", "arrays"), [*((one, {}) for one in WRONG_VALUES), *(({}, one) for one in WRONG_ARRAYS)]
+)
+def test_values_and_arrays_of_other_types_than_the_class_names_are_refused(tmp_path, values, arrays):
+    content, tensors = folders.state_of(whole())
+    changed = content | values, tensors | arrays
+    kept = [{name: value for name, value in part.items() if value is not ...} for part in changed]
+    folders.save_state(tmp_path, "test", *kept)
     with pytest.raises(CorruptFile, match=r"do not fit together[^\n]*\Z"):
-        folders.load(tmp_path, "test", Base)
-
-
-@pytest.mark.parametrize("change", [{"weights.0.1": np.arange(2)}, {"maybe": np.ones(2)}, {"parts.1": None}])
-def test_arrays_that_are_missing_or_of_another_type_are_refused(tmp_path, change):
-    content, arrays = folders.state_of(whole())
-    arrays = {name: array for name, array in (arrays | change).items() if array is not None}
-    folders.save_state(tmp_path, "test", content, arrays)
-    with pytest.raises(CorruptFile, match="do not fit together"):
         folders.load(tmp_path, "test", Base)
 
 
@@ -241,3 +238,62 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "cells").write_text("a file")
     with pytest.raises(FileError, match=r"folder .*cells"):
         CellStore(tmp_path / "cells").save("first", {})
+
+
+def test_replaced_files_are_old_or_new(tmp_path, monkeypatch):
+    path = tmp_path / "a.json"
+    replace_file(path, b"old")
+    monkeypatch.setattr(os, "fsync", lambda handle: (_ for _ in ()).throw(OSError(28, "full")))
+    with pytest.raises(ResourceError, match="the disk is full"):
+        replace_file(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["a.json"]
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_folder_has_one_owner_until_the_block_ends_well_or_badly(tmp_path, inside):
+    folder = tmp_path / "run"
+    folder.mkdir()
+
+    def fail_while_owning():
+        with locked(folder, inside=inside):
+            assert bool(list(folder.iterdir())) == inside
+            with pytest.raises(LockedError, match="another miscal process"), locked(folder, inside=inside):
+                pass
+            raise RuntimeError("boom")
+
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="boom"):
+            fail_while_owning()
+    assert list(tmp_path.rglob("*")) == [folder]
+
+
+@pytest.mark.parametrize(("number", "kind"), [(28, ResourceError), (27, ResourceError), (13, FileError)])
+def test_errors_of_the_disk_are_ours_and_name_the_place(number, kind):
+    with pytest.raises(kind, match="folder a: ") as error, disk_errors("folder a"):
+        raise OSError(number, "words of the system")
+    assert isinstance(error.value.__cause__, OSError)
+    with pytest.raises(InputError, match="mine"), disk_errors("folder a"):
+        raise InputError("mine")
+
+
+@pytest.mark.parametrize(
+    ("out", "read", "holds"),
+    [
+        *((name, "rows.csv", None) for name in ("rows.csv", "again.csv", "link.csv", "../here/rows.csv")),
+        ("rows.csv", "link.csv", None),
+        ("folder/rows.csv", "folder", None),
+        ("folder", "folder/rows.csv", ["rows.csv"]),
+    ],
+)
+def test_what_is_read_is_never_replaced_under_any_name(tmp_path, monkeypatch, out, read, holds):
+    (tmp_path / "here" / "folder").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "here")
+    for name in ("rows.csv", "folder/rows.csv"):
+        (tmp_path / "here" / name).write_text("rows")
+    os.link("rows.csv", "again.csv")
+    os.symlink("rows.csv", "link.csv")
+    others = [object(), None, "no column"]
+    assert check_target(out, overwrite=True, holds=holds, reads=others) == (tmp_path / "here" / out).resolve()
+    with pytest.raises(InputError, match="would replace what is read from"):
+        check_target(out, overwrite=True, holds=holds, reads=[*others, read])

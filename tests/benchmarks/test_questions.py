@@ -1,7 +1,8 @@
 """Every question of the benchmarks can be asked of one small draw, and every comparison fits its cheapest methods."""
 
 import argparse
-import importlib
+import csv
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,11 +17,10 @@ CHEAP = ("raw", "bare", "isotonic", "miscal")
 
 
 @pytest.mark.parametrize(
-    "script", ["nothing", "small", "real", "planted", "tables", "power", "found_units", "known_later"]
+    "asked", ["nothing", "small", "real", "planted", "tables", "power", "found_units", "known_later"]
 )
-def test_each_question_is_answered(script, monkeypatch, tmp_path, capsys):
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
-    shares, questions = importlib.import_module("_shares"), importlib.import_module(script).QUESTIONS
+def test_each_question_is_answered(script, asked, tmp_path, capsys):
+    shares, questions = script("_shares"), script(asked).QUESTIONS
     args = argparse.Namespace(
         data=None, worlds=None, draws=1, first=0, rows=None, methods=CHEAP, csv=tmp_path, cache=Path("small.jsonl")
     )
@@ -33,3 +33,18 @@ def test_each_question_is_answered(script, monkeypatch, tmp_path, capsys):
         ]  # fmt: skip
         question.shown(args, name, records)
         assert name in capsys.readouterr().out
+
+
+SHOWN = {"discover": "scaling-stages", "smece": "smece", "kernel": "kernel", "corrections": "calibrate-memory",
+         "scan": "scan"}  # fmt: skip
+
+
+@pytest.mark.parametrize("part", SHOWN)
+def test_a_part_of_the_benchmark_of_speed_measures(part, script, monkeypatch, tmp_path):
+    if part == "smece":
+        pytest.importorskip("relplot")
+    asked = ["--part", part, "--rows", "600", "--rounds", "1", "--csv", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", ["speed.py", *asked])
+    assert script("speed").main() in (0, 1)
+    with (tmp_path / f"{SHOWN[part]}.csv").open() as file:
+        assert list(csv.DictReader(file))

@@ -1,4 +1,4 @@
-"""The same bytes whatever the language, time zone, clock, hash seed, current folder or order of files in a folder.
+"""The same bytes whatever the language, time zone, clock, hash seed, order of files or name of a folder.
 
 And the same numbers whatever the threads.
 """
@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,12 @@ import polars as pl
 import pytest
 
 import miscal
+from miscal.base.frames import read_parquet, scan_parquet
 from miscal.data.importers.imported import read_log
+from miscal.data.readers.read import read_triples
+from miscal.discovery.discover import discover
+from miscal.discovery.run import read_run
+from miscal.report import write_run
 
 from ..cli.new_rows import fitted, rows
 from ..data.importers import written
@@ -270,3 +276,26 @@ def test_the_order_of_files_in_a_folder_is_no_matter(tmp_path, monkeypatch, seed
     for owner, name in ((os, "listdir"), (Path, "iterdir"), (Path, "glob"), (Path, "rglob")):
         monkeypatch.setattr(owner, name, listed(getattr(owner, name)))
     assert read_log("lm-eval", tmp_path).table.equals(wanted)
+
+
+@pytest.mark.parametrize(("name", "neighbour"), [("exp[1]", "exp1"), ("exp*", "exp2"), ("exp?", "exp3")])
+def test_a_table_is_read_by_its_exact_name(tmp_path, name, neighbour):
+    for place, value in ((name, 1), (neighbour, 2)):
+        (tmp_path / place).mkdir()
+        pl.DataFrame({"a": [value]}).write_parquet(tmp_path / place / "t.parquet")
+    path = tmp_path / name / "t.parquet"
+    assert read_parquet(path).rows() == scan_parquet(path).collect().rows() == [(1,)]
+
+
+@pytest.mark.usefixtures("few_folds")
+def test_a_run_under_a_folder_with_brackets_is_drawn_and_reads_its_own_tables(tmp_path):
+    for place in ("exp[1]", "exp1"):
+        (tmp_path / place).mkdir()
+        rows(200).write_parquet(tmp_path / place / "old.parquet")
+    data = read_triples(tmp_path / "exp[1]" / "old.parquet", features="age,count")
+    found = discover(data, map_method="pca", n_jobs=1)
+    # alone, the run cannot be drawn if its name is a pattern; beside a neighbour, it is drawn from the wrong tables
+    write_run(found, tmp_path / "exp[1]" / "run")
+    other = found.table.with_columns(delta=pl.lit(0.5))
+    write_run(replace(found, table=other), tmp_path / "exp1" / "run", report=False)
+    assert read_run(tmp_path / "exp[1]" / "run").table.equals(found.table)

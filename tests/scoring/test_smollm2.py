@@ -14,7 +14,7 @@ from miscal.scoring.model_source import packaged_smollm2
 from miscal.scoring.scorer import as_items, evaluate_items, judge
 from miscal.scoring.tasks import rows_to_questions
 
-from . import reference
+from . import tiny
 
 pytestmark = [pytest.mark.model, pytest.mark.whole]
 
@@ -48,15 +48,15 @@ def scorer(file) -> HuggingFaceModel:
 def test_real_questions_equal_the_plain_loop(scorer, plain, mmlu_file, form, n):
     rows = pl.read_parquet(mmlu_file).sample(n, seed=n).to_dicts()
     items = as_items(rows_to_questions(rows, "mmlu"), form=form)
-    raw = evaluate_items(scorer, items)
-    scored, hidden = judge(items, raw, form)
+    encoded, answers = evaluate_items(scorer, items)
+    scored, hidden = judge(items, encoded, answers, form)
     assert not scored.failed
     for at, row in enumerate(rows):
-        prompt = reference.multiple_choice_prompt(row["question"], row["choices"])
+        prompt = tiny.multiple_choice_prompt(row["question"], row["choices"])
         names = "ABCD" if form == "letter" else row["choices"]
-        expected = reference.candidate_log_probs(*plain, prompt, [f" {name}" for name in names])
-        np.testing.assert_allclose(raw.log_probs[at], expected, atol=1e-4 * max(1, np.abs(expected).max()))
-        state = reference.last_hidden_state(*plain, prompt)
+        expected = tiny.candidate_log_probs(*plain, prompt, [f" {name}" for name in names])
+        np.testing.assert_allclose(answers.log_probs[at], expected, atol=1e-4 * max(1, np.abs(expected).max()))
+        state = tiny.last_hidden_state(*plain, prompt)
         np.testing.assert_allclose(hidden[at], state, atol=1e-4 * np.abs(state).max())
         probs = np.exp(expected - expected.max()) / np.exp(expected - expected.max()).sum()
         assert scored.outcomes[at].confidence == pytest.approx(probs.max(), abs=1e-4)
@@ -76,7 +76,7 @@ def test_bfloat16_leaves_no_ties_and_few_answers_that_differ(file, scorer, mmlu_
     rows = pl.read_parquet(mmlu_file).sample(100, seed=1).to_dicts()
     items = as_items(rows_to_questions(rows, "mmlu"))
     narrow = HuggingFaceModel(ModelSpec(str(file), dtype="bfloat16"))
-    short, full = (judge(items, evaluate_items(model, items))[0].outcomes for model in (narrow, scorer))
+    short, full = (judge(items, *evaluate_items(model, items))[0].outcomes for model in (narrow, scorer))
     assert not any(result.tied for result in short)
     assert sum(a.predicted != b.predicted for a, b in zip(short, full, strict=True)) <= 5
 

@@ -1,4 +1,5 @@
-"""Errors, checks of what users pass in, arrays, folds, threads and files, which all other packages use.
+"""What all rooms use and what knows nothing of calibration: errors, checks, arrays, folds, files, options, workers.
 
-Nothing here knows what calibration is. What enters must serve at least two rooms above and import none of them.
+In: what users pass in, as it is; code that at least two rooms need.
+Out: checked arrays, folders that are whole or not there, typed documents, finished cells.
 """

@@ -16,7 +16,7 @@ from miscal.base.arrays import SHOWN, DtypeError, frame_columns, is_frame, numer
 from miscal.base.errors import InputError, argument
 from miscal.base.frames import refuse_other_order
 from miscal.base.precision import held, narrowed
-from miscal.base.threads import LARGEST_SEED
+from miscal.base.process import LARGEST_SEED
 
 CLIP_TOLERANCE = 1e-6
 """A confidence this far outside [0, 1] is rounding, and is clipped; further out is an error."""

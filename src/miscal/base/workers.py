@@ -23,8 +23,7 @@ from multiprocessing import connection, get_context, parent_process, resource_tr
 from typing import Any
 
 from miscal.base.errors import InputError, MiscalError, ResourceError, argument
-from miscal.base.extras import need
-from miscal.base.threads import one_thread, without_warning
+from miscal.base.process import need, one_thread, without_warning
 
 ENGINES = ("local", "ray")
 RAY_RETRIES = 3

@@ -1,6 +1,8 @@
-"""The command line: it parses arguments, calls the library and prints. Nothing is computed here.
+"""The command line: it parses, calls the library and prints, and computes nothing.
 
-A command is a function in a module of ``commands``, and its line in ``app.COMMANDS``.
+In: arguments of a shell.
+Out: printed lines and an exit status.
+
 Heavy modules are imported by the commands that need them, so that ``miscal --help`` answers at once.
 """
 

@@ -1,5 +1,5 @@
-"""Read files, logs of other tools and texts into triples (X, confidence, correct).
+"""Files, frames, logs of other tools and texts become triples; nothing here models the confidence.
 
-A new file format enters as a reader, the logs of another tool as an importer, another way to make x as an encoder: one
-file each. Nothing here fits a model of confidence, and no encoder sees an outcome.
+In: what users have, wherever it lies.
+Out: `Triples` (inputs, confidence, correct) with units, weights and metadata, or a table of them.
 """

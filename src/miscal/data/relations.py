@@ -18,10 +18,10 @@ import polars as pl
 
 from miscal.base.arrays import value_list
 from miscal.base.errors import FileError, InputError, ResourceError, argument
-from miscal.base.extras import installed, need
 from miscal.base.files import NO_ROOM, system_error
 from miscal.base.folders import CellStore
 from miscal.base.frames import scan_parquet
+from miscal.base.process import installed, need
 
 Dialect = Literal["ansi", "spark"]
 

@@ -1,5 +1,5 @@
-"""Discover: from triples to a run with a typed summary, a folder and a saved correction.
+"""From triples to a run: it joins what other rooms compute; it draws and prints nothing.
 
-What enters is :class:`~miscal.data.triples.Triples`, or the folder of a run. The rooms below compute; this one calls
-them in order and puts their results together. Nothing here draws or prints.
+In: `Triples` and the settings of a run, or the folder of a finished one.
+Out: `RunContent`: summary, tables and saved model, in memory or as a folder.
 """

@@ -21,8 +21,8 @@ from miscal.base.checks import check_confidence, check_correct, check_lengths, c
 from miscal.base.document import clean_text
 from miscal.base.errors import InputError
 from miscal.base.number_wording import percent
+from miscal.base.process import global_random_kept, one_thread
 from miscal.base.progress import Progress, progress_to
-from miscal.base.threads import global_random_kept, one_thread
 from miscal.base.vocabulary import vocabulary
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
@@ -42,6 +42,7 @@ from miscal.discovery.summary import Answer
 from miscal.discovery.tables import columns_table, field_table, findings_table
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.registry import estimator_class, make_estimator, regimes_of, uses_device
+from miscal.evidence.settings import LEAST_UNITS
 from miscal.findings.alone import thresholds_of
 from miscal.findings.conditions.condition import readable, with_features
 from miscal.findings.decisions import Thresholds

@@ -33,8 +33,7 @@ from pydantic import NonNegativeInt
 from miscal.base.arrays import oriented, row_blocks
 from miscal.base.document import Part, clean_text
 from miscal.base.errors import InputError, argument
-from miscal.base.extras import need
-from miscal.base.threads import global_random_kept, one_thread
+from miscal.base.process import global_random_kept, need, one_thread
 from miscal.data.triples import Triples
 from miscal.findings.conditions.condition import with_features
 from miscal.findings.enrichment import written_date

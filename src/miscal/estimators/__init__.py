@@ -1,5 +1,5 @@
-"""Estimators of the miscalibration field delta(x) = E[Y - f | X = x], behind one protocol, and their honest values.
+"""Estimators of the field E[Y - f | X = x], and honest values; no files, no tests of hypotheses.
 
-A new estimator is a module that meets :mod:`miscal.estimators.registry` and a line in
-:mod:`miscal.estimators.registry`. Nothing here reads files or tests hypotheses.
+In: inputs, confidences and outcomes of the rows to learn from.
+Out: a fitted field, and its values at rows whose outcome it has not seen.
 """

@@ -28,7 +28,7 @@ from miscal.base.checks import (
 from miscal.base.errors import InputError
 from miscal.base.files import whole_folder
 from miscal.base.folders import CONFIG, TENSORS, load, save_state, state_of
-from miscal.base.threads import global_random_kept, n_workers
+from miscal.base.process import global_random_kept, n_workers
 from miscal.calibration.metrics.scores import log_loss
 from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples, check_group, check_split

@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from miscal.base.errors import InputError
-from miscal.base.extras import need
 from miscal.base.folders import built, built_of_fields, under
+from miscal.base.process import need
 from miscal.base.shown import Shown
 from miscal.calibration.calibrators import Calibrator
 from miscal.data.triples import Triples

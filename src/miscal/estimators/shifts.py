@@ -24,7 +24,7 @@ from scipy.special import expit, ndtri
 from miscal.base.checks import drawn_seed
 from miscal.base.errors import InputError
 from miscal.base.folds import assign_folds, values_of
-from miscal.base.threads import one_thread
+from miscal.base.process import one_thread
 from miscal.calibration.calibrators import logit
 from miscal.calibration.global_map import crossfit_global_map
 from miscal.calibration.metrics.scores import log_losses

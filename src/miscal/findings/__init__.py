@@ -1,6 +1,5 @@
-"""Describe a field: its regimes, what they are made of, and findings.
+"""Formulas and sentences about a field that is estimated: regimes, named groups, decisions.
 
-What enters is :class:`~miscal.calibration.labelled_rows.LabelledRows` and a
-:class:`~miscal.evidence.certificates.Certificate`; what leaves is frozen results and sentences. Enrichment,
-keywords and residuals are formulas; judging tests regions.
+In: `LabelledRows` and a certificate.
+Out: regimes, a ledger of findings, and what may be decided alone.
 """

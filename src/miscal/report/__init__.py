@@ -1,7 +1,7 @@
-"""Draw a run folder as one self-contained page; every number comes from the summary.
+"""Draw a run as page, terminal, notebook and markdown; nothing is computed here.
 
-A panel is a function and its line in the list of :mod:`miscal.report.page`. What enters draws: numbers are
-made in :mod:`miscal.discovery`.
+In: a `RunContent` or its folder, or a `Sheet` of any other result.
+Out: a self-contained page, printed lines, pictures.
 """
 
 import shutil

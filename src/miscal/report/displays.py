@@ -11,8 +11,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-from miscal.base.extras import need
 from miscal.base.number_wording import spoken
+from miscal.base.process import need
 from miscal.base.vocabulary import ANSWER, EVENT, Kind, vocabulary
 from miscal.discovery.discover import named_findings
 from miscal.discovery.summary import Summary
@@ -175,6 +175,8 @@ class OverviewDisplay:
 
     def plot(self, axes: tuple[Axes, Axes] | None = None) -> OverviewDisplay:
         """Draw on two axes; by default on those of a new figure, which also gets the three lines."""
+        from miscal.base.process import need
+
         need("plot", "found.plot")
         if axes is None:
             import matplotlib.pyplot as plt

@@ -1,5 +1,5 @@
-"""Work with finished runs: correct, audit, compare, monitor and show them; and scan tables that have no run.
+"""What is done to finished runs: correct, audit, compare, monitor, show; and scans of tables without a run.
 
-Where a command has a folder, ``command`` (of comparisons ``comparison``) is the door: it checks, locks, and writes a
-folder or file whole or not at all. ``document`` is the typed result, which becomes JSON. Every result fills a sheet.
+In: folders of runs, and new rows.
+Out: a typed document, which becomes JSON, and its `Sheet`; folders whole or not at all.
 """

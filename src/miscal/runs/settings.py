@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from miscal.base.errors import InputError
 from miscal.base.options import between, costs, number, parameter
-from miscal.base.threads import LARGEST_SEED
+from miscal.base.process import LARGEST_SEED
 
 
 def method_settings(texts: list[str]) -> dict[str, object] | None:

@@ -1,7 +1,7 @@
-"""Ask a language model multiple-choice questions or preferences: question -> (hidden state, confidence, correct).
+"""Ask a language model questions or preferences; nothing here estimates a field.
 
-What enters loads models, reads tasks, or keeps what a model answered. Nothing here estimates a field, and nothing below
-knows that models exist.
+In: a model, and a task: a benchmark or a file of questions or pairs.
+Out: hidden state, confidence and outcome of each row, in memory or as a folder that can be resumed.
 """
 
 from __future__ import annotations

@@ -19,8 +19,7 @@ from miscal.base.number_wording import decimal, percent
 from miscal.base.options import takes
 from miscal.scoring.folder import TRIPLES, Progress, score_folder
 from miscal.scoring.model_source import ModelSpec
-from miscal.scoring.options import ScoringOptions
-from miscal.scoring.questions import DEFAULTS, read_template
+from miscal.scoring.questions import DEFAULTS, ScoringOptions, read_template
 from miscal.scoring.scorer import as_items, choose_batch_workers, default_batch_tokens
 from miscal.scoring.tasks import read_task
 

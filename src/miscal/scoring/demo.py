@@ -102,7 +102,7 @@ def live(*, limit: int | None = None) -> Triples:
 
     form = candidate_form()
     items = question_items(questions()[:limit], form=form)
-    scored, hidden = judge(items, evaluate_items(as_model(ModelSpec(MODEL)), items), form)
+    scored, hidden = judge(items, *evaluate_items(as_model(ModelSpec(MODEL)), items), form)
     reduced, _ = principal_components(hidden, min(DIMENSIONS, *hidden.shape))
     return scored.triples(reduced)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -203,13 +203,12 @@ class LanguageModel(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class BatchResult:
-    """Numbers of one batch: the rows scored, their `Evaluated` numbers in this order, and reasons of the others."""
+class Answers:
+    """What the model said of rows, before it is judged: by row, numbers as in `Evaluated`, or why there are none."""
 
-    rows: tuple[int, ...]
-    log_probs: tuple[np.ndarray, ...]
-    hidden: np.ndarray
-    failed: dict[int, str]
+    log_probs: dict[int, np.ndarray] = field(default_factory=dict)
+    hidden: dict[int, np.ndarray] = field(default_factory=dict)
+    failed: dict[int, str] = field(default_factory=dict)
 
 
 # --- running -------------------------------------------------------------------------------------------------------
@@ -232,16 +231,13 @@ class Runner:
         self.model: Any = model
         self.most_rows: int | None = None
 
-    def run(self, batch: Sequence[Encoded]) -> BatchResult:
-        """Score a batch; a row that the model cannot take is marked, as long as the model takes others."""
-        done: dict[int, tuple[np.ndarray, np.ndarray]] = {}
-        failed: dict[int, str] = {}
-        self._evaluate(batch, min(len(batch), self.most_rows or len(batch)), done, failed)
-        states = [state for _, state in done.values()]
-        hidden = np.stack(states) if states else np.zeros((0, self.model.width), dtype=np.float32)
-        return BatchResult(tuple(done), tuple(values for values, _ in done.values()), hidden, failed)
+    def run(self, batch: Sequence[Encoded], answers: Answers | None = None) -> Answers:
+        """Score a batch, beside other answers; a row that the model cannot take is marked, if it takes others."""
+        answers = answers or Answers()
+        self._evaluate(batch, min(len(batch), self.most_rows or len(batch)), answers)
+        return answers
 
-    def _evaluate(self, batch: Sequence[Encoded], size: int, done: dict, failed: dict[int, str]) -> None:
+    def _evaluate(self, batch: Sequence[Encoded], size: int, answers: Answers) -> None:
         """Evaluate so many rows at a time; fewer where memory runs out, and one by one where a row is the fault."""
         for start in range(0, len(batch), size):
             part, smaller = batch[start : start + size], 0
@@ -261,19 +257,19 @@ class Runner:
                     smaller = 1
                 elif self._lives(part[0]):
                     said = next(iter(str(error).splitlines()), "")
-                    failed[part[0].row] = f"the model failed: {type(error).__name__}: {said}"
+                    answers.failed[part[0].row] = f"the model failed: {type(error).__name__}: {said}"
                     continue
                 else:
                     raise
             if smaller:
                 # not where the error is handled, which would keep what the pass held in memory
-                self._evaluate(part, smaller, done, failed)
+                self._evaluate(part, smaller, answers)
                 continue
             for row, values, state in zip(part, found.log_probs, found.hidden, strict=True):
                 if np.isfinite(values).all() and np.isfinite(state).all():
-                    done[row.row] = values, state
+                    answers.log_probs[row.row], answers.hidden[row.row] = values, state
                 else:
-                    failed[row.row] = "the model returned numbers that are not finite"
+                    answers.failed[row.row] = "the model returned numbers that are not finite"
 
     def _lives(self, row: Encoded) -> bool:
         """Tell whether the model still takes the first token of a row: after some faults of a GPU it never does."""

@@ -20,7 +20,7 @@ from miscal.base.files import check_target, digest, disk_errors, has_digest, loc
 from miscal.base.folders import CellStore
 from miscal.base.frames import read_parquet
 from miscal.base.workers import InProcess, Processes, Workers
-from miscal.scoring.engine import BatchResult, LanguageModel, encode
+from miscal.scoring.engine import Answers, LanguageModel, encode
 from miscal.scoring.model_source import ModelSpec
 from miscal.scoring.questions import Item
 from miscal.scoring.scorer import assemble, batch_results, plan
@@ -208,18 +208,18 @@ class Shards(CellStore):
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, (".parquet", ".safetensors"))
 
-    def write(self, index: int, result: BatchResult) -> None:
+    def write(self, index: int, result: Answers) -> None:
         """Put the numbers of a batch on disk; see `save`."""
         from safetensors.numpy import save_file
 
         rows: list[dict[str, Any]] = [
-            {"row": row, "log_probs": values.tolist()}
-            for row, values in zip(result.rows, result.log_probs, strict=True)
+            {"row": row, "log_probs": values.tolist()} for row, values in result.log_probs.items()
         ]
+        hidden = np.array(list(result.hidden.values()), dtype=np.float32)
         rows += [{"row": row, "log_probs": [], "error": reason} for row, reason in sorted(result.failed.items())]
         files = {
             ".parquet": pl.DataFrame(rows, schema=_SCHEMA).write_parquet,
-            ".safetensors": lambda path: save_file({"x": result.hidden}, path),
+            ".safetensors": lambda path: save_file({"x": hidden}, path),
         }
         self.save(f"{index:06}", {}, files)
 

@@ -22,7 +22,7 @@ import torch
 
 from miscal.base.arrays import SHOWN
 from miscal.base.errors import FileError, ResourceError
-from miscal.base.extras import need
+from miscal.base.process import need
 from miscal.scoring.engine import Encoded, Evaluated
 
 FILL = 0.85
@@ -212,16 +212,10 @@ def log_softmax_at(logits: torch.Tensor, rows: Sequence[int], ids: Sequence[int]
     return logits[index, columns].float() - norm[index]
 
 
-def padded(sequences: Sequence[Sequence[int]], side: str) -> np.ndarray:
+def padded(sequences: Sequence[Sequence[int]], side: str, device: torch.device) -> torch.Tensor:
     """Put sequences of ids into one table, filled up on the "left" or "right" side by 0, which nothing real sees."""
-    width = max(len(ids) for ids in sequences)
-    out = np.zeros((len(sequences), width), dtype=np.int64)
-    for row, ids in enumerate(sequences):
-        if side == "left":
-            out[row, width - len(ids) :] = ids
-        else:
-            out[row, : len(ids)] = ids
-    return out
+    ids = [torch.tensor(one) for one in sequences]
+    return torch.nn.utils.rnn.pad_sequence(ids, batch_first=True, padding_side=side).to(device)
 
 
 def evaluate(picker: Picker, batch: Sequence[Encoded]) -> Evaluated:
@@ -250,7 +244,7 @@ def read_prompts(
     Returns the cache, the logits (n, vocabulary) and hidden states of the last tokens, the mask (n, width) of the
     prompts' tokens, and their lengths (n,).
     """
-    ids = torch.from_numpy(padded(contexts, "left")).to(picker.device)
+    ids = padded(contexts, "left", picker.device)
     lengths = torch.tensor([len(context) for context in contexts], device=picker.device)
     n, width = ids.shape
     mask = (torch.arange(width, device=picker.device) >= width - lengths[:, None]).long()
@@ -262,7 +256,7 @@ def read_prompts(
 
 def _one_pass(picker: Picker, batch: Sequence[Encoded]) -> tuple[list[np.ndarray], torch.Tensor]:
     """Pad on the right, where a causal model never looks: no mask is needed and attention takes its fastest path."""
-    ids = torch.from_numpy(padded([row.context for row in batch], "right")).to(picker.device)
+    ids = padded([row.context for row in batch], "right", picker.device)
     rows = torch.arange(len(batch), device=picker.device)
     last = torch.tensor([len(row.context) - 1 for row in batch], device=picker.device)
     _, logits = picker.run(rows, last, input_ids=ids, use_cache=False)
@@ -290,7 +284,7 @@ def _rest(
 ) -> np.ndarray:
     """Sum the log-probabilities of the second and later tokens, reading the cached prompts."""
     owner = torch.tensor([row for row, _ in longer], device=mask.device)
-    tokens = torch.from_numpy(padded([ids[:-1] for _, ids in longer], "right")).to(mask.device)
+    tokens = padded([ids[:-1] for _, ids in longer], "right", mask.device)
     steps = torch.arange(tokens.shape[1], device=mask.device)
     at = [(j, k) for j, (_, ids) in enumerate(longer) for k in range(len(ids) - 1)]
     rows, columns = (torch.tensor(part, device=mask.device) for part in zip(*at, strict=True))

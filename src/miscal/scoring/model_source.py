@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from miscal.base.errors import FileError, InputError, MiscalError, TrustError
-from miscal.base.extras import need
+from miscal.base.process import need
 
 if TYPE_CHECKING:
     import torch

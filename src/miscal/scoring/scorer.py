@@ -17,7 +17,7 @@ from miscal.base.arrays import SHOWN
 from miscal.base.errors import InputError
 from miscal.base.workers import InProcess, Processes, Workers, WorkItem, choose_workers
 from miscal.data.triples import Triples
-from miscal.scoring.engine import BatchResult, Encoded, LanguageModel, Runner, encode
+from miscal.scoring.engine import Answers, Encoded, LanguageModel, Runner, encode
 from miscal.scoring.model_source import ModelSpec
 from miscal.scoring.questions import (
     DEFAULTS,
@@ -103,7 +103,7 @@ def batch_results(
     workers: Workers,
     model: LanguageModel | ModelSpec,
     batches: Sequence[tuple[int, Sequence[Encoded]]],
-) -> Iterator[tuple[int, BatchResult]]:
+) -> Iterator[tuple[int, Answers]]:
     """Yield (number of the batch, result) as they are done.
 
     Parameters
@@ -133,7 +133,7 @@ def _task(runner: Runner, index: int, batch: Sequence[Encoded], attempt: int = 1
     )
 
 
-def compute_batch(runner: Runner, batch: Sequence[Encoded], most_rows: int | None) -> BatchResult:
+def compute_batch(runner: Runner, batch: Sequence[Encoded], most_rows: int | None) -> Answers:
     """Compute one batch in whatever process this is; a `ModelSpec` is loaded once per process."""
     runner = _loaded(runner.model) if isinstance(runner.model, ModelSpec) else runner
     if most_rows:
@@ -326,38 +326,27 @@ def as_items(
     raise InputError(f"questions must be a sequence of Question or of PreferencePair; got {names}")
 
 
-@dataclass(frozen=True, slots=True)
-class Answers:
-    """What the model said, before it is judged; by row, ``hidden`` is float32 (width,)."""
-
-    encoded: tuple[Encoded, ...]
-    log_probs: dict[int, np.ndarray]
-    hidden: dict[int, np.ndarray]
-    failed: dict[int, str]
-
-
 def evaluate_items(
     model: LanguageModel,
     items: Sequence[Item],
     *,
     batch_tokens: int | None = None,
-) -> Answers:
-    """Put items to a model, all in memory."""
+) -> tuple[list[Encoded], Answers]:
+    """Put items to a model, all in memory; return their token ids and what the model said."""
     encoded, failed = encode(items, model.tokenize, max_length=model.max_length, n_lead=model.n_lead)
-    runner, log_probs, hidden = Runner(model), {}, {}
+    runner, answers = Runner(model), Answers(failed=failed)
     if batch_tokens is None:
         batch_tokens = default_batch_tokens(str(getattr(model, "device", "cpu")))
     for batch in plan(encoded, batch_tokens):
-        result = runner.run(batch)
-        log_probs.update(zip(result.rows, result.log_probs, strict=True))
-        hidden.update(zip(result.rows, result.hidden, strict=True))
-        failed |= result.failed
-    return Answers(tuple(encoded), log_probs, hidden, failed)
+        runner.run(batch, answers)
+    return encoded, answers
 
 
-def judge(items: Sequence[Item], answers: Answers, form: str = "letter") -> tuple[Scored, np.ndarray]:
+def judge(
+    items: Sequence[Item], encoded: Sequence[Encoded], answers: Answers, form: str = "letter"
+) -> tuple[Scored, np.ndarray]:
     """Judge what the model said; return the scored rows and their hidden states, float32 (n_scored, width)."""
-    scored = assemble(items, answers.encoded, answers.log_probs, answers.failed, form)
+    scored = assemble(items, encoded, answers.log_probs, answers.failed, form)
     return scored, np.array([answers.hidden[item.row] for item in scored.items], dtype=np.float32)
 
 
@@ -413,7 +402,7 @@ def score(
     """
     items = as_items(questions, form=form, template=template, seed=seed)
     asked = as_model(model)
-    scored, hidden = judge(items, evaluate_items(asked, items, batch_tokens=batch_tokens), form)
+    scored, hidden = judge(items, *evaluate_items(asked, items, batch_tokens=batch_tokens), form)
     triples = scored.triples(hidden)
     heard = (f"the tokenizer warns: {warning}" for warning in getattr(asked, "warnings", ()))
     return replace(triples, notes=(*triples.notes, *heard))

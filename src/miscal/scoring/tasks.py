@@ -14,7 +14,7 @@ import polars as pl
 
 from miscal.base.document import parse_yaml
 from miscal.base.errors import CorruptFile, FileError, InputError, MissingColumn
-from miscal.base.extras import need
+from miscal.base.process import need
 from miscal.data.readers.opening import open_source
 from miscal.data.readers.source import existing
 from miscal.scoring.engine import shared_length

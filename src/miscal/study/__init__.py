@@ -1,4 +1,8 @@
-"""Studies: many models on many sets in one command, with the paper's tables and figures, and those beyond it."""
+"""Many models on many sets in one command, with the paper's tables and figures and those beyond it.
+
+In: a plan of models and sets.
+Out: tables, pages and figures of all pairs.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -23,9 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miscal.base.document import clean_text
-from miscal.base.extras import installed
 from miscal.base.folds import row_groups
-from miscal.base.threads import one_thread
+from miscal.base.process import installed, one_thread
 from miscal.base.vocabulary import Kind
 from miscal.calibration.labelled_rows import LabelledRows, take_rows
 from miscal.calibration.metrics.decisions import deferral_gains, risk_at_coverage

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from miscal.base.threads import LARGEST_SEED
+from miscal.base.process import LARGEST_SEED
 from miscal.base.vocabulary import ANSWER, EVENT, Kind
 from miscal.data.readers.roles import PAIRS, pair_asked
 

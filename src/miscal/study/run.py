@@ -12,9 +12,8 @@ from statistics import fmean
 from typing import Any
 
 from miscal.base.errors import InputError, MiscalError
-from miscal.base.extras import installed
 from miscal.base.files import disk_errors, locked, parents, resolve
-from miscal.base.threads import n_workers
+from miscal.base.process import installed, n_workers
 from miscal.base.workers import InProcess, Processes, Workers, WorkItem, choose_workers
 from miscal.discovery.summary import Answer
 from miscal.study.plan import KINDS, OF_DATASETS, StudyCell, StudyPair, StudyPlan, cells_of, pairs_of_cell

@@ -1,9 +1,10 @@
-"""Calibration errors and scores: pure formulas of outcomes, confidences and weights.
+"""Calibration errors and scores: pure formulas.
 
-Residuals are y - f: positive means under-confident. All functions take outcomes, confidences and the keyword
-``sample_weight``; those that :mod:`miscal.metrics` offers call the first two ``y_true`` and ``y_prob``. In a value, a
-weight of 2 is a row repeated and a weight of 0 a row dropped. In intervals, floors and p-values rows are the
-independent units and weights say how much each matters; repeat rows to count them as several.
+In: outcomes, confidences and ``sample_weight``, in which 2 is a row repeated and 0 a row dropped.
+Out: a number, or a number with interval, noise floor and p-value, for which rows count once, whatever they weigh.
+
+Residuals are y - f: positive means under-confident. Functions that :mod:`miscal.metrics` offers call outcomes and
+confidences ``y_true`` and ``y_prob``.
 
 - One number: :func:`smece`, :func:`ece`, :func:`brier`, :func:`log_loss`; :func:`log_losses` of each row.
 - With interval, noise floor and p-value: :func:`measure_smece`, :func:`measure_ece`, :func:`measure_gap`.

@@ -1,1 +1,5 @@
-"""A function for each command: it parses, calls the library and prints."""
+"""A function for each command.
+
+In: options, as fields of dataclasses make them.
+Out: calls of the library, whose results are printed.
+"""

@@ -10,7 +10,7 @@ from miscal.base.number_wording import decimal
 from miscal.base.options import given, parameter
 from miscal.cli.app import Target
 from miscal.data.importers.tools import tool_names
-from miscal.scoring.options import EndpointOptions, ScoringOptions
+from miscal.scoring.questions import EndpointOptions, ScoringOptions
 
 if TYPE_CHECKING:
     from miscal.data.importers.imported import Imported

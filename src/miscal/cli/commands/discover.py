@@ -33,7 +33,7 @@ def discover(data: DataFile, to: RunTarget, columns: Columns, settings: Discover
 
     What is found is tested with outcomes that nothing has learned from, corrected, and drawn in a report.
     """
-    from miscal.base.extras import import_lightly
+    from miscal.base.process import import_lightly
 
     import_lightly("sklearn.utils" if settings.quick else "lightgbm")
     from miscal.runs.discover import read_rows

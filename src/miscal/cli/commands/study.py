@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from miscal.base.errors import InputError
-from miscal.base.extras import need
 from miscal.base.number_wording import duration
 from miscal.base.options import given, number, numbers, parameter
+from miscal.base.process import need
 from miscal.cli.exit_status import DONE, OUR_FAULT, USERS_TO_FIX, one_line
 from miscal.runs.shown_progress import display, time_left
 

@@ -1,12 +1,9 @@
-"""Make x from what a file holds: embeddings, feature columns or text.
+"""Make the inputs x of embeddings, columns or texts; no encoder sees confidences or outcomes.
 
-An encoder is fitted once, on train and validation rows, and kept with the model, so that new rows are put into
-numbers in the same way. Its saved form is a JSON-able dictionary and named arrays; there is no pickle. None of the
-encoders sees confidences or outcomes.
+In: columns that the readers have checked; an encoder is fitted once, on train and validation rows.
+Out: a matrix x with its layout, and the fitted encoder as JSON and arrays, kept with the model.
 
-To add one, write a module with a subclass of :class:`~miscal.data.encoders.features.Encoder` and list the class
-in `texts.ENCODERS`. An encoder of text, of kind ``text-NAME``, is then chosen by ``embed_model="NAME"`` or, on the
-command line, ``--embed-model NAME``.
+An encoder of text, of kind ``text-NAME``, is chosen by ``embed_model="NAME"`` or ``--embed-model NAME``.
 
 ======================  ==================  ==========================================================
 class                   `transform` takes   x

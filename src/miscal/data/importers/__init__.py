@@ -1,4 +1,5 @@
-"""Results that other tools have written, as tables of triples.
+"""Read what other tools have written.
 
-To add a tool, put a module into :mod:`miscal.data.importers.tools`; it is found there by its name.
+In: a log of a tool, or a folder of them.
+Out: one table of answers with confidence and outcome, or of judgements, and notes on what was left out.
 """

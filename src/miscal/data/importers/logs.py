@@ -18,7 +18,7 @@ from typing import IO, Any, TypeVar
 import polars as pl
 
 from miscal.base.errors import CorruptFile, FileError, InputError, ResourceError
-from miscal.base.extras import need
+from miscal.base.process import need
 from miscal.data.readers.names import unreserved
 from miscal.data.readers.opening import open_source
 from miscal.data.readers.source import damage, fits, not_empty, text_of

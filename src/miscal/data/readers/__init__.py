@@ -1,5 +1,5 @@
-"""Read files, folders and tables into :class:`~miscal.data.triples.Triples`.
+"""Read files, folders and tables of one's own: one `Source` for each format, then the same steps for all.
 
-To add a format, write a module with a :class:`~miscal.data.readers.source.Source`, and list the class in
-`opening.READERS`. What all formats need is done after it.
+In: parquet, csv, jsonl, databases, frames, folders of ``miscal score``, and which column plays which part.
+Out: triples, new rows without outcome, or pieces of either; faults of rows are refused, dropped or told.
 """

@@ -16,8 +16,8 @@ from miscal.base.errors import InputError, MismatchError, argument
 from miscal.base.folds import content_order
 from miscal.base.options import of_fields, takes
 from miscal.base.precision import JUDGED_ROWS, LARGE_BYTES, in_blocks, narrowed
+from miscal.base.process import global_random_kept
 from miscal.base.signatures import checked_call
-from miscal.base.threads import global_random_kept
 from miscal.base.vocabulary import JUDGE, KINDS, Kind, vocabulary
 from miscal.data.columns import SINGLE, Columns, name_of, split_names
 from miscal.data.encoders.features import Embeddings, Encoder, FeatureColumns

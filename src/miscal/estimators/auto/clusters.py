@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from miscal.base.threads import without_warning
+from miscal.base.process import without_warning
 from miscal.calibration.global_map import paired_gain
 from miscal.estimators.auto.member import CrossFitted, Fit, LearningRows, Member, Query
 from miscal.estimators.auto.ridge import negative_log_likelihood

@@ -34,7 +34,7 @@ from scipy.special import expit
 from miscal.base.checks import drawn_seed
 from miscal.base.errors import InputError
 from miscal.base.folds import assign_folds
-from miscal.base.threads import one_thread
+from miscal.base.process import one_thread
 from miscal.calibration.calibrators import LOGIT_CLIP, Calibrator, logit
 from miscal.calibration.global_map import crossfit_global_map
 from miscal.data.splits import in_canonical_order

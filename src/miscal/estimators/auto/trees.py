@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miscal.base.errors import InternalError
-from miscal.base.threads import without_warning
+from miscal.base.process import without_warning
 from miscal.estimators.auto.inputs import ScoreInputs
 from miscal.estimators.auto.levels import LevelStatistics, level_columns
 from miscal.estimators.auto.member import CrossFitted, Fit, LearningRows, Member, Query

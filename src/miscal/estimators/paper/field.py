@@ -20,7 +20,7 @@ from miscal.base.errors import InputError
 from miscal.base.folders import built_of_fields
 from miscal.base.folds import named_units
 from miscal.base.precision import LARGEST_SINGLE, merged_columns
-from miscal.base.threads import one_thread
+from miscal.base.process import one_thread
 from miscal.calibration.global_map import held_out_global_map
 from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 
 from miscal.base.errors import InputError, ResourceError, argument
-from miscal.base.threads import n_workers, one_thread
+from miscal.base.process import n_workers, one_thread
 from miscal.estimators.paper.phi import MAX_EPOCHS, PATIENCE, Training, TrainingData, layer_sizes
 
 SIGMAS = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0)

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from miscal.base.errors import InputError, argument
 from miscal.base.folders import State
-from miscal.base.threads import without_warning
+from miscal.base.process import without_warning
 from miscal.estimators.kernel import DOUBLE_BEYOND, EXPONENT_FLOOR, exponent_factors, smooth, weights_from_factors
 from miscal.estimators.registry import check_device
 

@@ -1,5 +1,5 @@
 """The local correction of the probabilities of several classes, which stays on the simplex.
 
-:func:`~miscal.estimators.simplex.correction.fit_simplex` fits it; the ways in which log-probabilities are shifted by
-the inputs are a file each.
+In: probabilities of all classes, labels and inputs.
+Out: a fitted correction: a global map, and shifts by the inputs where these are proven to help.
 """

@@ -1,5 +1,5 @@
-"""The ledger of findings: which groups of rows are right more or less often than rows of equal confidence.
+"""Which groups of rows are right more or less often than rows of equal confidence.
 
-Groups are named (`groups`) or clustered (`clusters`) before any outcome is seen, and tested together (`scan`). What is
-found is described (`describe`, `ledger`).
+In: rows, or counts of them in cells; groups are fixed before any outcome is seen, and tested together.
+Out: a `Ledger` of findings, strongest first, and tables of columns.
 """

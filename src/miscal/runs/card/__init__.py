@@ -1,1 +1,5 @@
-"""The card of a run for a committee: what was assessed, how right the probabilities are, and where not."""
+"""The card of a run for a committee, on two pages.
+
+In: a finished run.
+Out: what was assessed and how right the probabilities are, as a `Sheet`.
+"""

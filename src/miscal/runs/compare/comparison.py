@@ -13,9 +13,9 @@ from miscal.base.checks import check_seed
 from miscal.base.document import Measure, MeasureAgainstNull, clean_text, number
 from miscal.base.errors import InputError, argument, command
 from miscal.base.files import whole_folder
+from miscal.base.process import one_thread
 from miscal.base.shown import ShowsItself
 from miscal.base.signatures import checked_call
-from miscal.base.threads import one_thread
 from miscal.base.vocabulary import ANSWER, vocabulary
 from miscal.calibration.metrics.scores import log_losses, squared_errors
 from miscal.discovery.measurements import global_numbers, reliability

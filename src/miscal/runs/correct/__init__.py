@@ -1,1 +1,5 @@
-"""Corrections of new rows, any number of them: piece by piece, resumable, on one machine or many."""
+"""Correct new rows, any number of them, piece by piece; a command that was stopped goes on.
+
+In: a saved model, and rows without outcomes.
+Out: a table of corrected confidences, and counts of what could not be corrected.
+"""

@@ -14,7 +14,7 @@ import polars as pl
 from miscal.base.document import clean_text, plain
 from miscal.base.errors import InputError, command
 from miscal.base.files import whole_folder
-from miscal.base.threads import one_thread
+from miscal.base.process import one_thread
 from miscal.calibration.metrics.scores import log_losses, squared_errors
 from miscal.data.writing import write_table
 from miscal.discovery.run import RunContent, read_run

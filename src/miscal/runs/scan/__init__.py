@@ -1,1 +1,5 @@
-"""Findings where the data live: counted there in cells, tested here, and checked by anybody who has the cells."""
+"""Findings where the data live: counted there in cells, and tested here.
+
+In: a table, a database or a query.
+Out: cells, findings, and a correction as SQL and Python; whoever has the cells can compute all of it again.
+"""

@@ -1,9 +1,7 @@
-"""The paper's synthetic experiments (arXiv 2605.13484, section 5.1 and appendix E), run, tabled, drawn and described.
+"""The paper's synthetic experiments (arXiv 2605.13484, section 5.1 and appendix E).
 
-A *cell* is one fit, or one search over the grid of (sigma, lambda): experiment world, amplitude A, frequency k,
-method, seed. Finished cells are kept in the output folder, so that a run broken off goes on where it was, and the
-experiments that rest on the same cells (sinusoid, interaction, selection, and the kernel beside residual regression)
-share them. Start at :func:`miscal.study.synthetic.run.run`.
+In: an experiment and its settings; a cell is one fit, or one search over the grid, in one world with one seed.
+Out: cells, which are kept and shared by experiments, and tables, figures and a page.
 
 Examples
 --------

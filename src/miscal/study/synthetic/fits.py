@@ -12,7 +12,7 @@ import torch
 from scipy.special import expit
 from torch import Tensor, nn
 
-from miscal.base.threads import n_workers, one_thread
+from miscal.base.process import n_workers, one_thread
 from miscal.calibration.survey_design import correlation
 from miscal.data.triples import Triples
 from miscal.estimators.auto.estimator import AutoField

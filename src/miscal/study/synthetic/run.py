@@ -18,7 +18,7 @@ from miscal.base.arrays import counted
 from miscal.base.errors import MismatchError
 from miscal.base.files import locked, parents, replace_file, resolve
 from miscal.base.number_wording import duration
-from miscal.base.threads import n_workers
+from miscal.base.process import n_workers
 from miscal.data.writing import write_table
 from miscal.report.frame import render_page
 from miscal.report.sheet import aligned

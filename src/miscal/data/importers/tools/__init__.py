@@ -1,4 +1,7 @@
-"""One module per tool whose logs can be imported, which is found by its name.
+"""One module for each tool whose logs can be imported, found by its name.
+
+In: a file that the tool wrote.
+Out: a :class:`~miscal.data.importers.logs.Log`: its rows, and why others are left out.
 
 A module offers ``FILES`` (patterns of the names that its logs have in a folder) and ``read(path)`` (a
 :class:`~miscal.data.importers.logs.Log`); ``BESIDE``, how names of files begin that are read beside a log,

@@ -1,11 +1,13 @@
-"""The lock files agree with pyproject.toml and with one another."""
+"""What scripts of the repository keep: locks and licences that agree, promised names that are there, golden runs."""
 
 import csv
+import json
 import tomllib
 from email.message import Message
 from importlib import metadata
 from pathlib import Path
 
+import polars as pl
 import pytest
 import yaml
 from packaging.requirements import Requirement
@@ -133,3 +135,89 @@ def test_a_release_is_tried_before_it_is_published_and_each_file_is_attested():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     named = {one.rpartition(" :: ")[2] for one in project["classifiers"] if "Python :: 3." in one}
     assert set(jobs["try"]["strategy"]["matrix"]["python"]) == named
+
+
+@pytest.fixture(scope="module")
+def now():
+    return script_of("stable_names").stable_names()
+
+
+def missing(now: dict) -> dict[str, set[str]]:
+    """Return what was promised and is gone, by its heading."""
+    promised = json.loads((ROOT / "tests" / "stable_names.json").read_text())
+    assert promised.keys() == now.keys()
+    gone = {}
+    for part, lists in promised.items():
+        for head, names in lists.items():
+            left = {head} if head not in now[part] else set(names.split()) - set(now[part][head])
+            if left:
+                gone[head] = left
+    return gone
+
+
+def test_no_promised_name_is_gone(now):
+    assert missing(now) == {}
+
+
+def test_a_name_that_is_gone_is_noticed(now):
+    python = {**now["python"], "miscal.load": ["folder"]}
+    files = {head: names for head, names in now["files"].items() if head != "Finding"}
+    assert missing({**now, "python": python, "files": files}) == {"miscal.load": {"frames"}, "Finding": {"Finding"}}
+
+
+def test_what_is_promised_covers_every_export_command_and_file(now):
+    import miscal
+
+    exported = {f"miscal.{name}" for name in miscal.__all__} - {"miscal.__version__", "miscal.metrics"}
+    assert exported <= now["python"].keys()
+    reference = (ROOT / "docs" / "reference.md").read_text().split()
+    assert {name.removeprefix("miscal.") for name in exported} <= set(reference)
+    assert {f"miscal.metrics.{name}" for name in miscal.metrics.__all__} <= now["python"].keys()
+    assert {"miscal discover", "miscal calibrate", "miscal monitor"} <= now["commands"].keys()
+    assert {"field.parquet", "Summary", "Finding", "ColumnValue"} <= now["files"].keys()
+
+
+TABLE = pl.DataFrame({"row": [0, 1], "delta": [0.1, None], "seconds": [1.0, 2.0]})
+SUMMARY = {"gap": {"over": 0.25, "under": None}, "verdict": "Nothing is hidden.", "timing": {"field": 1.0}}
+
+
+@pytest.fixture(scope="module")
+def golden():
+    return script_of("golden")
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(name: str, table: pl.DataFrame = TABLE, summary: dict = SUMMARY, text: str = "Two findings.") -> Path:
+        folder = tmp_path / name / "judge"
+        folder.mkdir(parents=True)
+        table.write_parquet(folder / "field.parquet")
+        (folder / "summary.json").write_text(json.dumps(summary))
+        (folder / "discover.terminal.txt").write_text(text)
+        return folder.parent
+
+    return write
+
+
+@pytest.mark.parametrize(("changed", "status", "said"), [
+    ({}, 0, "numbers differ in 0 files, texts in 0"),
+    ({"table": TABLE.with_columns(seconds=pl.lit(9.0), delta=pl.Series([0.1 + 1e-12, None]))}, 0, "in 0 files"),
+    ({"summary": SUMMARY | {"timing": {"field": 7.0}}}, 0, "in 0 files"),
+    ({"table": TABLE.with_columns(delta=pl.Series([0.1 + 1e-6, None]))}, 1, "field.parquet delta: 1 of 2 rows"),
+    ({"table": TABLE.with_columns(delta=pl.Series([0.1, 0.0]))}, 1, "field.parquet delta: 1 of 2 rows"),
+    ({"table": TABLE.head(1)}, 1, "2 rows, then 1"),
+    ({"table": TABLE.drop("delta")}, 1, "delta: is gone"),
+    ({"summary": SUMMARY | {"gap": {"over": 0.26, "under": None}}}, 1, ".gap.over: 0.25, then 0.26"),
+    ({"summary": SUMMARY | {"gap": {"over": 0.25, "under": 0.0}}}, 1, ".gap.under: None, then 0.0"),
+    ({"text": "Three findings."}, 0, "texts in 1"),
+])  # fmt: skip
+def test_numbers_that_differ_are_named(golden, written, capsys, changed, status, said):
+    assert golden.compare(written("before"), written("after", **changed), show_texts=False) == status
+    assert said in capsys.readouterr().out
+
+
+def test_a_run_that_one_side_lacks_is_not_passed_over(golden, written, tmp_path, capsys):
+    before, after = written("before"), written("after")
+    (after / "judge").rename(after / "classes")
+    assert golden.compare(before, after, show_texts=False) == 1
+    assert "in one folder alone: classes, judge" in capsys.readouterr().out
