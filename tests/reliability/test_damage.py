@@ -33,7 +33,7 @@ from miscal.study import study
 from ..cli.new_rows import embedded, rows
 from ..data.importers import written
 from ..data.importers.written import lines, sample
-from ..runs.compare.test_page import comparison
+from ..runs.compare.test_sheet import comparison
 from ..scoring.test_folder import questions
 from .disk import Disk, failing
 from .test_faults import FAULTS, state
