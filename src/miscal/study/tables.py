@@ -384,9 +384,10 @@ Words = Mapping[str, str]
 """Words by what they stand for, each as it stands within a sentence.
 
 `probability` is what models state, `rate` how often it comes true, `rate_meaning` the heading of its column; `over` and
-`under` are said of probabilities that are higher, or lower, than how often they come true. `row` is what the models of
-a data set share, `judged` what they did with it, and `errors` what is counted among the rows that deferral leaves with
-the model. `model` and `models` are what is compared: the values of the column that a plan was made by.
+`under` are said of probabilities that are higher, or lower, than how often they come true; `error` is what is so of
+probabilities in which something is hidden, with its verb. `row` is what the models of a data set share, `judged` what
+they did with it, `left` what deferral leaves to somebody else, and `errors` what is counted among the rows that it
+leaves with the model. `model` and `models` are what is compared: the values of the column that a plan was made by.
 """
 
 _ANSWER, _EVENT = vocabulary(ANSWER), vocabulary(EVENT)
@@ -398,9 +399,11 @@ _WORDS = {
                      "share of right answers; where marked, how often the event happens"),
     "over": (_ANSWER.over, _EVENT.over, f"{_ANSWER.over} or {_EVENT.over}"),
     "under": (_ANSWER.under, _EVENT.under, f"{_ANSWER.under} or {_EVENT.under}"),
+    "error": ("the confidence is wrong", "the predicted risk is off", "the probability is wrong"),
     "row": ("question", "row", "question"),
     "rows": ("questions", "rows", "questions"),
     "judged": ("answered", "predicted", "judged"),
+    "left": ("answers", "rows", "answers or forecasts"),
     "errors": ("risk", "failed forecasts", "risk"),
     "model": ("model", "model", "model"),
     "models": ("models", "models", "models"),
