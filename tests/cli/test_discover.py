@@ -59,7 +59,7 @@ def test_it_says_the_answer_and_where_the_report_is(finished, summary):
 
 
 def test_one_row_per_input_row_in_order(field, table):
-    assert dict(field.schema) == SCHEMA
+    assert SCHEMA.items() <= dict(field.schema).items()
     assert field["row"].to_list() == list(range(len(table)))
     np.testing.assert_array_equal(field["confidence"], table["confidence"])
     np.testing.assert_array_equal(field["correct"], table["correct"])
@@ -69,34 +69,32 @@ def test_one_row_per_input_row_in_order(field, table):
 
 
 def test_the_summary_has_the_keys_of_the_contract(summary):
-    assert set(summary) == KEYS
+    assert set(summary) >= KEYS
     assert set(summary["correction"]) == {"raw", "miscal", "isotonic", "temperature", "platt"}
     assert all(set(scores) == {"all", "over", "under", "good"} for scores in summary["correction"].values())
     assert [regime["name"] for regime in summary["regimes"]] == ["over", "good", "under"]
     assert "NaN" not in json.dumps(summary)
 
 
-def test_the_summary_is_of_the_test_rows(summary, field):
-    test = field.filter(pl.col("split") == "test")
-    assert summary["n_test"] == len(test)
-    assert summary["n_train"] + summary["n_val"] + summary["n_test"] == summary["n"] == len(field)
-    assert summary["global"]["accuracy"]["value"] == pytest.approx(test["correct"].mean())
-    assert summary["field"]["mean"] == pytest.approx(test["delta"].mean())
-    assert summary["field"]["std_hidden"] == pytest.approx(test["hidden"].std(ddof=0))
+def test_the_summary_is_of_all_rows(summary, field):
+    assert (summary["n"], summary["n_train"], summary["n_val"], summary["n_test"]) == (len(field), None, None, None)
+    assert summary["global"]["accuracy"]["value"] == pytest.approx(field["correct"].mean())
+    assert summary["field"]["mean"] == pytest.approx(field["delta"].mean())
+    assert summary["field"]["std_hidden"] == pytest.approx(field["hidden"].std(ddof=0))
     for regime in summary["regimes"]:
-        rows = test.filter(pl.col("regime") == regime["name"])
+        rows = field.filter(pl.col("regime") == regime["name"])
         assert regime["n"] == len(rows)
         if len(rows):
             assert regime["residual"]["value"] == pytest.approx((rows["correct"] - rows["confidence"]).mean())
-    brier = (test["corrected"] - test["correct"]).pow(2).mean()
+    brier = (field["corrected"] - field["correct"]).pow(2).mean()
     assert summary["correction"]["miscal"]["all"]["brier"] == pytest.approx(brier)
     assert sum(map(sum, (summary["histogram"][name] for name in ("over", "good", "under")))) == len(
-        test.filter(pl.col("regime").is_not_null())
+        field.filter(pl.col("regime").is_not_null())
     )
 
 
 def test_planted_structure_is_found_with_its_signs(summary, field, table):
-    assert "at least" in summary["answer"]["headline"]
+    assert "subject = " in summary["answer"]["headline"]
     assert summary["certificate"]["lower_bound_hidden"]["interval"][0] > 0
     truth = 0.35 * np.sign(table["x_0"].to_numpy())
     assert np.corrcoef(truth, field["delta"].to_numpy())[0, 1] > 0.8
@@ -117,12 +115,14 @@ def test_json_prints_the_summary_and_only_that(data, tmp_path):
     assert json.loads(ended.out) == json.loads((tmp_path / "run" / "summary.json").read_text())
 
 
-def test_the_saved_model_corrects_new_rows_as_it_corrected_the_test_rows(finished, data, field, tmp_path):
-    for target in (finished[1], finished[1] / "model"):
-        done("calibrate", target, data, "--out", tmp_path / "new" / "rows.parquet", "--overwrite")
+def test_the_saved_model_corrects_new_rows_as_it_corrected_the_test_rows(data, tmp_path):
+    done("discover", data, "--out", tmp_path / "run", *OPTIONS, "--evidence", "test")
+    test = pl.read_parquet(tmp_path / "run" / "field.parquet").filter(pl.col("split") == "test")
+    assert len(test)
+    for target in ("run", "run/model"):
+        done("calibrate", tmp_path / target, data, "--out", tmp_path / "new" / "rows.parquet", "--overwrite")
         new = pl.read_parquet(tmp_path / "new" / "rows.parquet")
         assert new.columns == ["row", "delta", "corrected", "mass", "supported", "reason"]
-        test = field.filter(pl.col("split") == "test")
         same = new.join(test, on="row", how="right", suffix="_then")
         np.testing.assert_allclose(same["corrected"], same["corrected_then"], atol=1e-4)
 
@@ -135,9 +135,10 @@ def test_new_rows_are_corrected_from_the_column_that_the_run_was_told(table, tmp
     decoy.write_parquet(tmp_path / "new.parquet")
     ended = done("discover", tmp_path / "a.parquet", "--out", tmp_path / "run", *OPTIONS, "--confidence", "pd_score")
     for target in ("run", "run/model"):
-        ended = done("calibrate", tmp_path / target, tmp_path / "new.parquet", "--out", tmp_path / f"{target}.csv")
+        out = tmp_path / f"{target.replace('/', ' ')}.csv"
+        ended = done("calibrate", tmp_path / target, tmp_path / "new.parquet", "--out", out)
         assert "confidence from 'pd_score', inputs from 'x_0', 'x_1', 'x_2'" in ended.out
-        new = pl.read_csv(tmp_path / f"{target}.csv")
+        new = pl.read_csv(out)
         shift = new["corrected"].to_numpy() - new["delta"].to_numpy()
         np.testing.assert_allclose(shift, told["pd_score"].to_numpy(), atol=1e-9)
     options = (tmp_path / "new.parquet", "--out", tmp_path / "score.csv", "--confidence", "score")
