@@ -56,7 +56,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "FieldEstimate": "estimators.estimate",
+    "FieldEstimate": "estimators.registry",
     "FindingsDisplay": "report.displays",
     "LocalCalibratedClassifier": "runs.classifier",
     "MiscalError": "base.errors",
