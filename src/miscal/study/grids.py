@@ -239,9 +239,7 @@ def verdict_grid(methods: Mapping[str, Mapping[str, Any]], words: Words) -> Tabl
         for says, n, of in _COUNTS
     ]
     columns = [("In how many pairs", name, "says"), *((f"Method {one}", _of, f"{one}_n {one}_of") for one in methods)]
-    note = (
-        "Intervals that exclude 0 are not adjusted for the number of pairs. An unfinished study adjusts p-values over "
-    )
+    note = "Intervals that exclude 0 are not adjusted for the number of pairs. An unfinished study adjusts p-values "
     note += "over all pairs that are planned."
     return grid("Verdict", pl.DataFrame(rows), columns, note, sortable=False) if methods else None
 
