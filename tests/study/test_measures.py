@@ -446,6 +446,16 @@ def test_global_corrections_of_all_rows_do_not_depend_on_the_geometry():
         )
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_no_slice_has_a_larger_gap_by_a_score_than_the_one_that_it_chose(method):
+    table = measures.measure_thresholds(planted(method))["thresholds"]
+    for row in table:
+        if row["by"] == "smece" and row["worst"]:
+            other = only(table, geometry=row["geometry"], epsilon=row["epsilon"], by="brier")
+            assert row["smece_gap"] >= other["smece_gap"]
+            assert row["brier_gap"] <= other["brier_gap"]
+
+
 def test_the_curve_of_all_rows_is_the_one_of_the_summary():
     result = planted("paper")
     bins = [row for row in measures.measure_curves(result)["curves"] if row["value"] == "all"]
