@@ -147,7 +147,7 @@ def test_features_missing_or_infinite_are_refused_with_rows_and_columns(bad, fra
     values = np.array([[1.0, 2.0], [3.0, 4.0 if bad is None else bad], [5.0, 6.0]], dtype=object)
     values[1, 1] = bad
     X = pd.DataFrame(values, columns=["a", "b"]) if frame else values
-    with pytest.raises(InputError, match=r"X: 1 of 3 rows .*row 1; column '?(b|1)'?"):
+    with pytest.raises(InputError, match=r"X: 1 of 3 rows .*row 1, .*; column '?(b|1)'?"):
         check_features(X)
 
 
@@ -158,7 +158,9 @@ def test_a_number_beyond_float32_is_refused_and_said_so():
 
 @pytest.mark.parametrize("bad", [-0.1, 1.1, -1e-5, 1 + 1e-5, 2.0, -1e300])
 def test_confidence_outside_the_unit_interval_is_refused(bad):
-    with pytest.raises(InputError, match=r"must lie in \[0, 1\]; got 1 of 4 .*\(row 2\); correct them, or drop"):
+    with pytest.raises(
+        InputError, match=r"must lie in \[0, 1\]; got 1 of 4 .*\(row 2, counted from 0\); correct them, or drop"
+    ):
         check_confidence([0.1, 0.2, bad, 0.3])
 
 

@@ -120,7 +120,7 @@ def test_columns_that_changed_since_the_fit_are_refused():
     for column, (value, message) in changed.items():
         with pytest.raises(InputError, match=message):
             encoder.transform(FRAME.with_columns(value.alias(column)))
-    with pytest.raises(InputError, match=r"'kind': 1 of 30 values are missing \(row 29\)"):
+    with pytest.raises(InputError, match=r"'kind': 1 of 30 values are missing \(row 29,"):
         encoder.transform(FRAME.with_columns(pl.when(pl.col("whole") < 29).then(pl.col("kind")).alias("kind")))
 
 

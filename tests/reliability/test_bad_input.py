@@ -203,7 +203,6 @@ CODES = {
     "1 and 2": (lambda y: y + 1, "1, 2"),
     "soft": (lambda y: 0.8 * y + 0.1, "0.1, 0.9"),
     "text": (lambda y: np.where(y == 1, "yes", "no"), "'no'"),
-    "digits as text": (lambda y: y.astype(str), "'0'"),
     "three values": (lambda y: np.where(np.arange(len(y)) == 5, 2, y), "0, 1, 2"),
 }
 

@@ -31,7 +31,7 @@ def row_blocks(n: int, width: int, *, values: int = 1 << 22) -> Iterator[slice]:
 
 
 def row_list(bad: np.ndarray, rows: np.ndarray | None = None) -> str:
-    """Name the first rows where `bad` is true.
+    """Name the first rows where `bad` is true, by numbers that are counted from 0.
 
     Parameters
     ----------
@@ -41,14 +41,14 @@ def row_list(bad: np.ndarray, rows: np.ndarray | None = None) -> str:
         Row numbers in the caller's file; positions from 0 by default.
 
     >>> row_list(np.array([False, True, True]))
-    'rows 1, 2'
+    'rows 1, 2, counted from 0'
     >>> row_list(np.ones(7, bool))
-    'rows 0, 1, 2, 3, 4, ...'
+    'rows 0, 1, 2, 3, 4, ..., counted from 0'
     """
     index = np.flatnonzero(bad)
     shown = index[:SHOWN] if rows is None else np.asarray(rows)[index[:SHOWN]]
     more = ", ..." if len(index) > SHOWN else ""
-    return ("row " if len(index) == 1 else "rows ") + ", ".join(str(int(i)) for i in shown) + more
+    return ("row " if len(index) == 1 else "rows ") + ", ".join(str(int(i)) for i in shown) + more + ", counted from 0"
 
 
 def value_list(values: Any, most: int = SHOWN) -> str:

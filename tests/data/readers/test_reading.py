@@ -211,11 +211,11 @@ def test_values_that_are_not_finite_are_refused_or_dropped(column, bad):
 
 
 @pytest.mark.parametrize("column", ["confidence", "correct"])
-def test_a_word_in_a_csv_is_an_invalid_value_of_its_row_where_rows_may_be_dropped(column, tmp_path):
+def test_a_word_is_an_invalid_value_of_its_row(column, tmp_path):
     data = frame().with_columns(pl.col("correct").cast(pl.Int64))
     words = pl.when(pl.int_range(pl.len()).is_in([7, 19])).then(pl.lit("n/a")).otherwise(pl.col(column).cast(pl.String))
     data.with_columns(words.alias(column)).write_csv(path := tmp_path / "rows.csv")
-    with pytest.raises(InputError, match=rf"{column} must .*'n/a'"):
+    with pytest.raises(InputError, match=rf"{column}.*2 of 200 values are no.*'n/a' .rows 7, 19, counted from 0"):
         read_triples(path, features="x")
     t, sound = read_triples(path, features="x", on_invalid="drop"), data[[i for i in range(N) if i not in (7, 19)]]
     assert (t.confidence == sound["confidence"].to_numpy()).all()
@@ -269,11 +269,31 @@ def test_rounding_is_clipped_and_counted():
     assert any(note.startswith("2 confidences were up to 1e-06 outside") for note in t.notes)
 
 
+def test_numbers_and_outcomes_written_as_text_are_what_they_say():
+    data = frame().with_columns(pl.col("correct").cast(pl.Int64), w=1 + pl.int_range(pl.len()) % 3)
+    asked = {"features": "x", "weight": "w"}
+    written = read_triples(data.with_columns(pl.col("confidence", "correct", "w").cast(pl.String)), **asked)
+    plain = read_triples(data, **asked)
+    for name in ("confidence", "correct", "weight"):
+        np.testing.assert_array_equal(getattr(written, name), getattr(plain, name))
+
+
+def test_a_word_that_the_condition_leaves_out_is_no_fault_and_all_kinds_of_fault_are_told_at_once(tmp_path):
+    lines = ["confidence,correct,x,kind", *[f"0.{i % 9 + 1},{i % 2},{i},{'ab'[i % 2]}" for i in range(N)]]
+    lines[3], lines[5], lines[8] = "n/a,1,3,a", "1.4,0,4,a", "0.5,,3,b"
+    (tmp_path / "d.csv").write_text("\n".join(lines) + "\n")
+    assert len(read_triples(tmp_path / "d.csv", features="x", where="x > 7")) == N - 8
+    with pytest.raises(InputError, match=r"'n/a' \(row 2.*outside \[0, 1\] \(row 4.*'correct': 1 .* missing.*\(row 7"):
+        read_triples(tmp_path / "d.csv", features="x")
+
+
 def test_words_among_numbers_are_named(tmp_path):
     lines = ["confidence,correct,x", *[f"0.5,{i % 2},{i}" for i in range(N)]]
     lines[3], lines[9] = "n/a,1,3", "high,0,3"
     (tmp_path / "d.csv").write_text("\n".join(lines) + "\n")
-    with pytest.raises(InputError, match=r"confidence must be numbers; 2 of 200 .*'n/a', 'high' \(rows 2, 8\)"):
+    with pytest.raises(
+        InputError, match=r"confidence: 2 of 200 values are not numbers, such as 'n/a', 'high' \(rows 2, 8,"
+    ):
         read_triples(tmp_path / "d.csv", features="x")
 
 

@@ -344,7 +344,7 @@ def test_invalid_rows_are_dropped_and_counted():
     assert len(rows) == len(rows.classes) == ((TABLE["size"] <= 1.5) & (TABLE["size"] >= -1.5)).sum()
     [note] = [one for one in rows.notes if "dropped" in one]
     assert "the probabilities are missing" in note
-    assert "labels (column" in note
+    assert "'kind' is none of the classes" in note
 
 
 @pytest.mark.parametrize(

@@ -86,14 +86,11 @@ class ClassColumns:
         if self.matrix is not None:
             refuse_lengths(read_matrix(self.matrix).shape, n, "probabilities")
 
-    def values(self, frame: pl.DataFrame, faults: RowFaults, *, typed: bool = True) -> NDArray[np.float64]:
-        """Return the numbers of rows as they are written, (n, K), NaN where missing.
-
-        `typed`: whether the columns of `frame` have types of their own.
-        """
+    def values(self, frame: pl.DataFrame, faults: RowFaults) -> NDArray[np.float64]:
+        """Return the numbers of rows as they are written, (n, K), NaN where missing."""
         if self.matrix is not None:
             return np.array(read_matrix(self.matrix)[faults.row], dtype=np.float64)
-        read = partial(numbers_in, faults=faults, typed=typed, blanks=True)
+        read = partial(numbers_in, faults=faults, blanks=True)
         shown = [label("probabilities", name) for name in self.columns]
         columns = zip(self.columns, shown, strict=True)
         return np.column_stack([read(column_of(frame, name), said, said=repr(name)) for name, said in columns])
@@ -270,10 +267,11 @@ def with_top_label(rows: TableRows, classes: ClassColumns, *, drop: bool) -> Tab
     faults, shown = RowFaults(rows.row), f"labels (column {classes.label!r})"
     probability, log = as_probabilities(classes.values(rows.frame, faults), faults, classes.shown)
     code = classes.codes(rows)
-    faults.add(shown, code == -1, "missing", f"labels (column {classes.label!r})")
+    faults.add(shown, code == -1, "missing", f"{classes.label!r} is missing")
     strange = as_written(column_of(rows.frame, str(classes.label))).filter(code == -2).unique().sort().to_list()
     faults.add(
-        shown, code == -2, f"none of the classes {value_list(classes.names)}, such as {value_list(strange)}", shown,
+        shown, code == -2, f"none of the classes {value_list(classes.names)}, such as {value_list(strange)}",
+        f"{classes.label!r} is none of the classes",
         f"give the probability of that class, or name the classes as the labels do ({argument('classes')})",
     )  # fmt: skip
     rows = replace(rows, classes=ClassProbabilities(

@@ -156,17 +156,14 @@ class NewSource:
         rows = self._load(piece)
         faults, p = RowFaults(rows.row), None
         if (classes := self.roles.classes) is not None:
-            p, _ = as_probabilities(
-                classes.values(rows.frame, faults, typed=self.source.typed), faults, log=classes.log
-            )
+            p, _ = as_probabilities(classes.values(rows.frame, faults), faults, log=classes.log)
             f = p.max(axis=1)
         else:
             stated = column_of(rows.frame, self.roles.confidence)
             stated = stated if self.scale is None else new_scores(stated, self.scale)
-            f = confidences(stated, self.roles.labels[0], self.roles.kind, faults, typed=self.source.typed)
+            f = confidences(stated, self.roles.labels[0], self.roles.kind, faults)
         digest = self._digest(rows)
-        text = self._absent if self.source.typed else rows.frame.columns
-        rows = with_inputs(rows, self.roles, faults, features_of(self.encoder), text)
+        rows = with_inputs(rows, self.roles, faults, features_of(self.encoder))
         if self.on_invalid == "error":
             faults.refuse()
         whole = np.flatnonzero(faults.sound)

@@ -143,7 +143,7 @@ def read_judge(rows: TableRows, roles: Roles, *, drop: bool) -> tuple[TableRows,
     """
     (name, of_people), faults = roles.labels, RowFaults(rows.row)
     stated = column_of(rows.frame, roles.confidence)
-    faults.add(name, blank(stated) | missing(stated), "missing", name)
+    faults.add(name, blank(stated) | missing(stated), "missing", f"{name} is missing")
     rows = faults.refuse_or_drop(rows, drop=drop)
     score, words = _scores(rows, roles)
     verdicts = column_of(rows.frame, roles.correct)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from miscal.base.arrays import column_of, counted
+from miscal.base.arrays import column_of, counted, value_list
 from miscal.base.checks import CLIP_TOLERANCE, check_seed, check_weight, refuse_rows
 from miscal.base.errors import InputError, MismatchError, argument
 from miscal.base.folds import content_order
@@ -18,7 +18,7 @@ from miscal.base.options import of_fields, takes
 from miscal.base.precision import JUDGED_ROWS, LARGE_BYTES, in_blocks, narrowed
 from miscal.base.process import global_random_kept
 from miscal.base.signatures import checked_call
-from miscal.base.vocabulary import JUDGE, KINDS, Kind, vocabulary
+from miscal.base.vocabulary import ANSWER, JUDGE, KINDS, Kind, vocabulary
 from miscal.data.columns import SINGLE, Columns, name_of, split_names
 from miscal.data.encoders.features import Embeddings, Encoder, FeatureColumns
 from miscal.data.encoders.texts import Combined, PlacesAndColumns, text_encoder
@@ -117,7 +117,12 @@ def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **opti
     if roles.classes is not None:
         rows = with_top_label(rows, roles.classes, drop=drop)
         roles = replace(roles, names_only=(*roles.names_only, roles.classes.predicted))
-    rows = _drop_weightless(_valid_rows(rows, roles, drop=drop, typed=opened.typed), roles)
+    rows = _drop_weightless(_valid_rows(rows, roles, drop=drop), roles)
+    if others is not None and len(others.row):
+        # they have no outcome that could be missing
+        sound, notes = _valid_rows(others, replace(roles, correct=roles.confidence), drop=drop), len(others.notes)
+        dropped = rows.dropped + sound.dropped - others.dropped
+        rows, others = replace(rows, notes=rows.notes + sound.notes[notes:], dropped=dropped), sound
     stated = column_of(rows.frame, roles.confidence).to_numpy()
     f = np.clip(stated, 0.0, 1.0)
     clipped, words = int((stated != f).sum()), vocabulary(roles.kind).probabilities
@@ -136,7 +141,7 @@ def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **opti
         known_later = [one.name for one in readings if one.leak is not None or one.left_out == KEY]
         candidates = candidates_of(table, rows, f, y, roles, known_later, seed)
     if others is not None:
-        judged = JudgeReading(scale, _unjudged(others, roles, encoder, drop=drop), labelling_of(rows, roles))
+        judged = JudgeReading(scale, _unjudged(others, roles, encoder), labelling_of(rows, roles))
     when = None if roles.time is None else metadata_of(rows.frame, roles.time)
     matrix = None if roles.classes is None else roles.classes.matrix
     return Triples(
@@ -203,11 +208,8 @@ def _offer_columns(table: Source, columns: Columns) -> tuple[Source, tuple[str, 
     return table.offering([name for name in table.columns if name not in left_out]), left_out
 
 
-def _unjudged(rows: TableRows, roles: Roles, encoder: Encoder, *, drop: bool) -> Triples:
+def _unjudged(rows: TableRows, roles: Roles, encoder: Encoder) -> Triples:
     """Read the rows that people have not judged, with the encoder of the others."""
-    if len(rows.row):
-        # they have no outcome that could be missing
-        rows = _valid_rows(rows, replace(roles, correct=roles.confidence), drop=drop, typed=True)
     values = encoder_values(roles, rows.frame, rows.X)
     f = column_of(rows.frame, roles.confidence).to_numpy()
     return Triples(
@@ -276,22 +278,20 @@ def _rows(source: Source, roles: Roles, where: str | None) -> TableRows:
     return rows.noting(f"where: {left}, because the value that decides is missing")
 
 
-def _valid_rows(rows: TableRows, roles: Roles, *, drop: bool, typed: bool) -> TableRows:
-    """Refuse or drop rows whose confidence, outcome, weight or x cannot be used; confidences are numbers from then on.
-
-    `typed`: whether the columns have types of their own; else a word among numbers makes a row that can be dropped.
-    """
-    faults, frame = RowFaults(rows.row), rows.frame
-    if drop and not typed and roles.positive is None:
-        given = column_of(frame, roles.correct)
-        told = without_words(given, roles.kind)
-        frame, words = frame.with_columns(told.alias(roles.correct)), (told.is_null() & given.is_not_null()).to_numpy()
-        faults.add(f"column {roles.correct!r}", words, "no outcomes", f"{roles.correct!r} is no outcome")
-    f = confidences(column_of(frame, roles.confidence), roles.labels[0], roles.kind, faults, typed=typed or not drop)
-    rows = replace(rows, frame=frame.with_columns(pl.Series(roles.confidence, f)))
+def _valid_rows(rows: TableRows, roles: Roles, *, drop: bool) -> TableRows:
+    """Refuse or drop rows whose confidence, outcome, weight or x cannot be used; confidences become numbers."""
+    faults, given = RowFaults(rows.row), column_of(rows.frame, roles.correct)
+    told = given if roles.positive is not None else without_words(given, roles.kind)
+    words = (told.is_null() & given.is_not_null()).to_numpy()
+    what = f"no outcomes, such as {value_list(given.filter(words).to_list())}" if words.any() else ""
+    remedy = None if roles.kind == ANSWER else f"say which value is one with {argument('positive')}"
+    faults.add(f"column {roles.correct!r}", words, what, f"{roles.correct!r} is no outcome", remedy)
+    f = confidences(column_of(rows.frame, roles.confidence), roles.labels[0], roles.kind, faults)
+    frame = rows.frame.with_columns(told.alias(roles.correct)).with_columns(pl.Series(roles.confidence, f))
+    rows = replace(rows, frame=frame)
     for column in filter(None, (roles.correct, roles.weight)):
-        bad, what = missing(column_of(rows.frame, column)), "missing, NaN or infinite"
-        faults.add(f"column {column!r}", bad, what, f"{column!r} is missing")
+        bad, missed = missing(column_of(rows.frame, column)), "missing, NaN or infinite"
+        faults.add(f"column {column!r}", bad, missed, f"{column!r} is missing")
     return faults.refuse_or_drop(with_inputs(rows, roles, faults), drop=drop)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -397,13 +397,11 @@ def unseen_note(table: Source, roles: Roles) -> tuple[str, ...]:
 # --- rows by their roles ---------------------------------------------------------------------------------------------
 
 
-def with_inputs(
-    rows: TableRows, roles: Roles, faults: RowFaults, fitted: Any = None, text: Collection[str] = ()
-) -> TableRows:
+def with_inputs(rows: TableRows, roles: Roles, faults: RowFaults, fitted: Any = None) -> TableRows:
     """Note rows whose x is not complete, by column.
 
-    `fitted`: of new rows, what reads the columns, by which blanks are values like others or not. Text that stands for
-    numbers, in the columns `text`, is turned into these.
+    `fitted`: of new rows, what reads the columns, by which blanks are values like others or not, and text stands for
+    numbers.
     """
     if rows.X is not None:
         reason = "the embedding holds NaN, infinity or a value too large for float32"
@@ -416,7 +414,7 @@ def with_inputs(
         kind = kind if fitted is None or name in own else fitted.column_types[name]
         blanks = name not in own and (not lists if fitted is None else name in fitted.with_blanks)
         if kind == "number":
-            values = numbers_in(series, shown, faults, said, typed=name not in text, blanks=blanks)
+            values = numbers_in(series, shown, faults, said, blanks=blanks)
             large = "infinite or too large for float32"
             faults.add(shown, np.abs(values) > _LARGEST, large, f"{said} is {large}")
             found += [] if fitted is None else [pl.Series(name, values)]

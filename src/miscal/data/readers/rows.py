@@ -26,6 +26,9 @@ _WRITTEN = {
 }
 """Numbers in another form, and how to fix them."""
 
+_TOO_LARGE = r"^[-+]?\d{20,}$"
+"""Whole numbers beyond 64 bits, which are text in every source: as floats, neighbours would be one."""
+
 
 class RowFaults:
     """What is wrong with rows: of each the first fault that was found.
@@ -54,10 +57,16 @@ class RowFaults:
         return self.first == 0
 
     def refuse(self) -> None:
-        """Raise for the first fault."""
-        for name, what, _, own in self._found[:1]:
-            remedy = "; ".join(filter(None, (own, f"correct them, or {DROP}")))
-            refuse_rows(name, self.first == 1, what, self.row, remedy)
+        """Raise where there is a fault, for all kinds of them."""
+        told = [
+            f"{name}: {int((self.first == number).sum())} of {len(self.first)} values are {what} "
+            f"({row_list(self.first == number, self.row)})"
+            for number, (name, what, *_) in enumerate(self._found, start=1)
+            if (self.first == number).any()
+        ]
+        if told:
+            own = dict.fromkeys(remedy for *_, remedy in self._found if remedy)
+            raise InputError("; ".join((*told, *own, f"correct them, or {DROP}")))
 
     def refuse_or_drop(self, rows: TableRows, *, drop: bool) -> TableRows:
         """Return the rows without a fault, noting how many were dropped for which one; refuse any, or all."""
@@ -82,56 +91,45 @@ class RowFaults:
         return {reason: found[reason] for *_, reason, _ in self._found if found[reason]}
 
 
-def numbers_in(
-    series: pl.Series, name: str, faults: RowFaults, said: str = "", *, typed: bool = True, blanks: bool = False
-) -> np.ndarray:
-    """Read a column as float64, NaN where it holds no number; `blanks` says that these are no faults."""
-    if series.dtype == pl.String and not typed:
+def numbers_in(series: pl.Series, name: str, faults: RowFaults, said: str = "", *, blanks: bool = False) -> np.ndarray:
+    """Read a column as float64, NaN where it holds no number; `blanks` says that missing ones are no faults.
+
+    Text is read as the numbers that it holds, and a word among them is a fault of its row.
+    """
+    if series.dtype == pl.String:
         return _parse_numbers(series, name, faults, said, blanks=blanks)
     if not (series.dtype.is_numeric() or series.dtype in (pl.Boolean, pl.Null)):
-        raise InputError(_not_numbers(series, name, faults.row))
+        raise InputError(f"{name} must be numbers; got {series.dtype}")
     values = series.cast(pl.Float64).fill_null(np.nan).to_numpy().copy()
     if not blanks:
         faults.add(name, np.isnan(values), "missing", f"{said} is missing")
     return values
 
 
-def _not_numbers(series: pl.Series, name: str, row: np.ndarray) -> str:
-    if series.dtype != pl.String:
-        return f"{name} must be numbers; got {series.dtype}"
-    words = (series.str.strip_chars().cast(pl.Float64, strict=False).is_null() & series.is_not_null()).to_numpy()
-    if words.any():
-        return _words_among_numbers(series, words, name, row)
-    at = int(series.str.len_chars().arg_max() or 0)
-    return (
-        f"{name} must be numbers; got numbers written as text or of too many digits (such as "
-        f"{value_list(series[at : at + 1])} in row {row[at]}): store them as numbers, without quotes, or round them"
-    )
-
-
 def _parse_numbers(series: pl.Series, name: str, faults: RowFaults, said: str, *, blanks: bool) -> np.ndarray:
     # truth values in any case: pandas writes True, R and Excel TRUE
     text = series.str.strip_chars().str.to_lowercase().replace({"true": "1", "false": "0"})
+    large = text.str.contains(_TOO_LARGE).fill_null(False).to_numpy()
+    if large.any():
+        at = int(large.argmax())
+        raise InputError(
+            f"{name} must be numbers; got whole numbers of too many digits (such as {value_list(series[at : at + 1])} "
+            f"in row {faults.row[at]}): round them"
+        )
     values = text.cast(pl.Float64, strict=False)
     missing = (series.is_null() | (text == "") | values.is_nan().fill_null(False)).fill_null(True).to_numpy()
     words = values.is_null().to_numpy() & ~missing
+    held = series.filter(words)
+    meant = next((remedy for form, remedy in _WRITTEN.items() if len(held) and held.str.contains(form).all()), None)
     if words.sum() > len(words) / 2:
-        raise InputError(_words_among_numbers(series, words, name, faults.row))
+        raise InputError(
+            f"{name} must be numbers; {int(words.sum())} of {len(series)} values are not: {value_list(held.to_list())} "
+            f"({row_list(words, faults.row)}){f'; {meant}' if meant else ''}"
+        )
     if not blanks:
         faults.add(name, missing, "missing", f"{said} is missing")
-    what = f"not numbers, such as {value_list(series.filter(words).to_list())}"
-    faults.add(name, words, what, f"{said} is no number")
+    faults.add(name, words, f"not numbers, such as {value_list(held.to_list())}", f"{said} is no number", meant)
     return values.fill_null(np.nan).to_numpy().copy()
-
-
-def _words_among_numbers(series: pl.Series, words: np.ndarray, name: str, row: np.ndarray) -> str:
-    """Say which values of a column of text are no numbers, in which rows they stand, and what they are meant for."""
-    held = series.filter(words)
-    meant = next((f"; {remedy}" for form, remedy in _WRITTEN.items() if held.str.contains(form).all()), "")
-    return (
-        f"{name} must be numbers; {int(words.sum())} of {len(series)} values are not: {value_list(held.to_list())} "
-        f"({row_list(words, row)}){meant}"
-    )
 
 
 def lists_not_finite(series: pl.Series) -> np.ndarray:
@@ -233,7 +231,10 @@ def refuse_lengths(shape: tuple[int, ...], n: int, what: str = "embeddings") -> 
 
 def numbers(rows: TableRows, column: str, role: str) -> np.ndarray:
     """Read a column as float64 with NaN for missing."""
-    return numbers_in(column_of(rows.frame, column), label(role, column), RowFaults(rows.row), blanks=True)
+    faults = RowFaults(rows.row)
+    values = numbers_in(column_of(rows.frame, column), label(role, column), faults, blanks=True)
+    faults.refuse()
+    return values
 
 
 def label(role: str, column: str | None) -> str:
@@ -241,11 +242,11 @@ def label(role: str, column: str | None) -> str:
     return role if column == role else f"{role} (column {column!r})"
 
 
-def confidences(series: pl.Series, name: str, kind: Kind, faults: RowFaults, *, typed: bool = True) -> np.ndarray:
+def confidences(series: pl.Series, name: str, kind: Kind, faults: RowFaults) -> np.ndarray:
     """Read a column of confidences, not yet clipped; NaN in rows without one that can be used, which are noted."""
     words = vocabulary(kind)
     said = f"the {words.probability}"
-    f = numbers_in(series, name, faults, said, typed=typed)
+    f = numbers_in(series, name, faults, said)
     faults.add(name, np.isinf(f), "infinite", f"{said} is infinite")
     remedy = f"correct them, or name another column with {argument(words.columns[0])}"
     outside = refuse_outside(f, name, faults.row, some=True, remedy=remedy)
