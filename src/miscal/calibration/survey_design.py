@@ -254,7 +254,8 @@ def effect_of_groups(residual: Floats, groups: NDArray | None, weight: Floats | 
     """Design effect of a mean, as the residuals of the rows show it by themselves; 1 where no groups are given.
 
     Takes residual (n,): what is left of each row's value: it adds up to about 0; groups (n,): equal values: one
-    group; weight (n,): of the rows in the mean. Returns float >= 1: What the groups add: the mean of independent rows
+    group; weight (n,): of the rows in the mean. Of 0 and 1 that are rare, `effect_of_mean` of their expected rates is
+    meant. Returns float >= 1: What the groups add: the mean of independent rows
     of the same weights has design effect 1.
 
     Examples

@@ -2,6 +2,7 @@
 
 import copy
 import json
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -13,7 +14,8 @@ from miscal.base.errors import MiscalError
 from miscal.cli import main
 from miscal.data.importers import tools
 from miscal.data.importers.imported import check_out, read_log
-from miscal.data.importers.logs import COLUMNS
+from miscal.data.importers.logs import COLUMNS, Row
+from miscal.data.importers.stated_confidences import answers_log
 from miscal.data.importers.tools import tool_names
 from miscal.data.readers.read import read_triples
 
@@ -256,3 +258,13 @@ def test_the_index_that_pandas_writes_is_no_row_or_column(tmp_path):
     with_index = read_log("phoenix", place).table
     place.write_text("\n".join(content))
     assert with_index.equals(read_log("phoenix", place).table)
+
+
+@pytest.mark.parametrize("confidence", [float("nan"), 83.0, -0.1])
+def test_a_probability_that_is_none_is_left_out_with_its_reason(confidence):
+    def row_of(name, value):
+        return Row(name, "?", value, 1)
+
+    log = answers_log(Path("log"), [("a", 0.4), ("b", confidence)], row_of)
+    assert [row.id for row in log.rows] == ["a"]
+    assert "1 rows left out: their confidence is no number from 0 to 1 (b)" in " ".join(log.notes)

@@ -60,8 +60,10 @@ class Row:
     ``confidence`` in [0, 1] is the probability of the answer given, ``correct`` 0/1 whether that answer is right.
     ``judge`` and ``human`` are scores on their own scales. ``confidences`` are several of one answer, by the name of
     their column; None where one is missing. ``note`` says what confidence and outcome are in this tool. ``stated``
-    marks a confidence as the model stated it, percent or not. ``within`` tells answers of one id apart, which then are
-    answers about one thing.
+    marks a confidence as the model stated it, percent or not; a probability of the tool is none. ``within`` tells
+    answers of one id apart, such as those of several models, which then are answers about one thing. ``predicted`` and
+    ``answer_index`` are positions in ``choices``; without choices they stay None, and metadata hold the answers' texts,
+    as ``chosen_answer`` and ``target``.
     """
 
     id: str

@@ -211,13 +211,18 @@ def answers_log(
 ) -> Log:
     """Put the answers of a log into rows.
 
-    ``without`` holds reasons why answers have no confidence, and what the log lacks if no row is left for one of them,
-    or what else it is read as; ``after`` is done to the rows once all confidences are probabilities.
+    ``samples`` are records of the log, each beside the id by which it is named where it is left out. ``without`` holds
+    reasons why answers have no confidence, and what the log lacks if no row is left for one of them, or what else it is
+    read as; ``after`` is done to the rows once all confidences are probabilities.
     """
     rows, left_out = [], defaultdict(list)
     for name, sample in samples:
         try:
-            rows.append(row_of(name, sample))
+            row = row_of(name, sample)
+            # what was stated may be percent, and is checked with all others
+            if not (row.stated or row.confidence is None or 0 <= row.confidence <= 1):
+                raise UnusableRow("their confidence is no number from 0 to 1")
+            rows.append(row)
         except UnusableRow as reason:
             left_out[str(reason)].append(name)
     reasons, refusal = without
