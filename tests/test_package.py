@@ -54,6 +54,7 @@ def test_help_on_a_command_imports_neither_other_commands_nor_what_checks_argume
     assert [name for name in names if name.startswith("miscal.cli.commands.")] == ["miscal.cli.commands.discover"]
 
 
+@pytest.mark.whole
 def test_the_first_use_moves_no_random_state_of_python_or_numpy():
     program = """
 import random

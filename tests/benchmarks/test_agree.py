@@ -37,6 +37,7 @@ def test_ours_are_those_that_were_published(agree):
         np.testing.assert_allclose([ours(*rows) for rows in cases.values()], list(values.values()), atol=6e-6)
 
 
+@pytest.mark.whole
 def test_the_quadrature_along_log_odds_sees_one_confidence_and_separate_ones(agree):
     """Of one confidence it is the mean residual; of two that lie far apart the sum of theirs."""
     assert agree.smece_of_logits(np.array([0.0, 1, 1, 1]), np.full(4, 0.5)) == pytest.approx(0.25, abs=1e-4)

@@ -222,6 +222,7 @@ def test_folders_that_cannot_be_made_are_refused_before_any_work(out, tmp_path, 
     assert [path.name for path in tmp_path.iterdir()] == ["data.parquet"]
 
 
+@pytest.mark.whole
 def test_from_a_shell_it_is_the_same(tmp_path):
     changed("confidence", ROWS, 1.5).write_parquet(tmp_path / "data.parquet")
     ended = run("discover", tmp_path / "data.parquet", "--out", tmp_path / "run", "--features", "x_*")

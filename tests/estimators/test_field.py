@@ -159,6 +159,7 @@ def test_fitting_side_by_side_is_fitting(monkeypatch):
     assert honest.coordinates == pytest.approx(alone.transform(X), abs=1e-4)
 
 
+@pytest.mark.whole
 def test_threads_processes_and_copies_of_this_one_give_the_same_estimates(monkeypatch):
     rng = np.random.default_rng(5)
     rows = Triples.of(rng.normal(size=(120, 2)), confidence=rng.random(120), correct=rng.integers(0, 2, 120))

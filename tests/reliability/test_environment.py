@@ -287,6 +287,7 @@ def test_a_table_is_read_by_its_exact_name(tmp_path, name, neighbour):
     assert read_parquet(path).rows() == scan_parquet(path).collect().rows() == [(1,)]
 
 
+@pytest.mark.whole
 @pytest.mark.usefixtures("few_folds")
 def test_a_run_under_a_folder_with_brackets_is_drawn_and_reads_its_own_tables(tmp_path):
     for place in ("exp[1]", "exp1"):

@@ -185,6 +185,7 @@ def numbers(run):
 # --- quick -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.whole
 def test_a_quick_run_has_the_same_findings_and_is_a_run_like_any_other(found, tmp_path):
     frame = loans()
     quick = miscal.discover(frame, quick=True, min_rows=1, n_jobs=1, **EVENT)

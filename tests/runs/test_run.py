@@ -33,6 +33,7 @@ def test_tables_are_frames_of_the_kind_that_came_in_with_its_index(found):
     assert found.answer == found.summary.answer
 
 
+@pytest.mark.whole
 def test_the_map_is_drawn_when_it_is_asked_for_and_is_the_one_that_is_saved(found, tmp_path, monkeypatch):
     drawn, lay_out = [], layout.lay_out
     monkeypatch.setattr(layout, "lay_out", lambda *points, **how: drawn.append(how) or lay_out(*points, **how))

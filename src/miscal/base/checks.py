@@ -68,7 +68,7 @@ def refuse_rows(name: str, bad: np.ndarray, what: str, rows: np.ndarray | None, 
     >>> refuse_rows("age", np.array([False, True]), "missing", None, "fill them in")
     Traceback (most recent call last):
     ...
-    miscal.base.errors.InputError: age: 1 of 2 values are missing (row 1); fill them in
+    miscal.base.errors.InputError: age: 1 of 2 values are missing (row 1, counted from 0); fill them in
     """
     if bad.any():
         raise InputError(f"{name}: {int(bad.sum())} of {len(bad)} values are {what} ({row_list(bad, rows)}); {remedy}")
@@ -162,7 +162,7 @@ def check_confidence(
     >>> check_confidence([80, 95])
     Traceback (most recent call last):
     ...
-    miscal.base.errors.InputError: confidence must lie in [0, 1]; got 2 of 2 values outside it, from 80 to 95 (rows 0, 1); these look like percentages: divide by 100
+    miscal.base.errors.InputError: confidence must lie in [0, 1]; got 2 of 2 values outside it, from 80 to 95 (rows 0, 1, counted from 0); these look like percentages: divide by 100
     """  # noqa: E501
     array = _vector(values, name, copy=copy)
     _refuse_non_finite(array, name, rows)
@@ -259,7 +259,7 @@ def check_features(X: Any, *, name: str = "X", rows: np.ndarray | None = None, n
     >>> check_features([[1.0, float("nan")]])
     Traceback (most recent call last):
     ...
-    miscal.base.errors.InputError: X: 1 of 1 rows hold a missing value, NaN or infinity (row 0; column 1); ...
+    miscal.base.errors.InputError: X: 1 of 1 rows hold a missing value, NaN or infinity (row 0, counted from 0; column 1); ...
     """
     columns: list[str] | None = None
     if is_frame(X):

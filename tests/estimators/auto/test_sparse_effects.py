@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
@@ -117,6 +118,7 @@ def pair_off(seed, *, n=20_000, off=0.3, levels=10):
     return Triples(X, f, (rng.random(n) < f + off * inside).astype(int), layout=layout), inside
 
 
+@pytest.mark.whole
 def test_a_pair_of_levels_beyond_chance_is_corrected_within_3_points():
     rows, inside = pair_off(0)
     corrected = AutoField().fit(rows).correct(rows.X[inside], rows.confidence[inside]).corrected

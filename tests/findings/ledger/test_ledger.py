@@ -65,7 +65,7 @@ def planted(seed, n=N, strength=1.6):
     return named_groups(columns), y, f, (pair, missing, inside)
 
 
-@pytest.mark.parametrize("n", [2_000, 20_000])
+@pytest.mark.parametrize("n", [2_000, pytest.param(20_000, marks=pytest.mark.whole)])
 def test_all_pairs_of_values_with_rows_enough_are_candidates(n):
     """Two columns of many values, of which few have rows enough, beside columns of few."""
     rng = np.random.default_rng(3)

@@ -179,6 +179,7 @@ def test_names_that_are_patterns_are_left_out_or_refused(rows, name):
             miscal.scan(source, probability="risk", event=name)
 
 
+@pytest.mark.whole
 def test_names_that_differ_by_case_alone_are_refused(rows, tmp_path):
     frame = rows.with_columns(Carrier=pl.col("hour"))
     frame.write_parquet(tmp_path / "rows.parquet")
@@ -225,7 +226,7 @@ def test_a_relation_that_changes_between_passes_is_refused(rows, tmp_path, monke
         miscal.scan(path, **EVENT)
 
 
-@pytest.mark.parametrize("stage", ["always", "never"])
+@pytest.mark.parametrize("stage", ["always", pytest.param("never", marks=pytest.mark.whole)])
 def test_an_engine_that_fails_half_way_leaves_no_result_and_the_scan_goes_on(
     rows, tmp_path, monkeypatch, capsys, stage
 ):

@@ -244,6 +244,7 @@ def test_a_group_has_the_rows_rate_and_mean_that_are_told_of_it(seed, n, least, 
     assert all(cells["n"].min() >= least for cells in found.cells.asked.values())
 
 
+@pytest.mark.whole
 def test_what_is_merged_finds_what_was_planted():
     frame = columns_of_every_kind(0, 4_000)
     for least in (1, 10, 20, 50):
@@ -266,6 +267,7 @@ def test_what_the_engine_is_asked_is_shown(rows, capsys):
     assert "GROUP BY" in capsys.readouterr().err
 
 
+@pytest.mark.whole
 def test_import_brings_no_engine():
     code = "import miscal, sys; miscal.scan; print(sorted({'duckdb', 'pyspark', 'ibis', 'dask'} & set(sys.modules)))"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -384,6 +386,7 @@ def test_groups_that_cannot_be_counted_are_refused(days, options, said):
         miscal.scan(days.with_columns(blank=pl.lit(None, pl.String)), **EVENT, **options)
 
 
+@pytest.mark.whole
 def test_staged_rows_are_the_same_rows(rows, tmp_path):
     rows.write_parquet(tmp_path / "rows.parquet")
     whole = rounded(miscal.scan(rows, stage="never", **EVENT))
