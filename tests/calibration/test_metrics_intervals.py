@@ -228,7 +228,7 @@ def test_gap_p_values_are_uniform_for_a_calibrated_model(monkeypatch):
     from scipy import stats
 
     # the interval takes nearly all of the time and is not asked for here
-    monkeypatch.setattr(gap, "invert", lambda *_: (0.0, 0.0))
+    monkeypatch.setattr(gap.inference, "invert", lambda *_: (0.0, 0.0))
     p = []
     for seed in range(100):
         y, f = calibrated(150, seed)
