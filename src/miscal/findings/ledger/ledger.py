@@ -20,7 +20,7 @@ from miscal.findings.ledger.scan import scan
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.sizes import TestedGroup, allowing_for_choice, fate_of, hidden_size, left_by, residual_size
 from miscal.findings.ledger.values import ColumnValue, column_values
-from miscal.findings.residuals import observed_over_expected
+from miscal.findings.residuals import observed_over_expected, observed_share
 
 NAMED, FOUND = "named", "found"
 """Where a finding comes from."""
@@ -110,12 +110,7 @@ class Finding(Part):
     @property
     def happened(self) -> Measure:
         """Its accuracy, with the interval of `residual`."""
-        low, high = self.residual.interval or (None, None)
-        known = low is not None and high is not None
-        return Measure(
-            value=self.accuracy,
-            interval=(max(0.0, self.confidence + low), min(1.0, self.confidence + high)) if known else None,
-        )
+        return observed_share(self.accuracy, self.confidence, self.residual.interval)
 
     @property
     def observed_over_expected(self) -> Measure:

@@ -12,6 +12,7 @@ from miscal.base.number_wording import lower_limit, score, spoken, threshold_tex
 from miscal.base.shown import brief_names, first_words
 from miscal.base.vocabulary import ANSWER, Vocabulary, vocabulary
 from miscal.discovery.summary import Answer
+from miscal.findings.residuals import observed_share
 from miscal.findings.verdict import in_points
 from miscal.report.drawing import Scale, beside_zero
 from miscal.report.formatting import (
@@ -381,10 +382,8 @@ def _rows(pair: ComparedRuns, groups: Sequence[GroupPair]) -> list[Group]:
     for group in groups:
         for side in "ab":
             if (of := getattr(group, side)) is not None:
-                low, high = of.residual.interval or (None, None)
-                known = None if low is None or high is None else (of.confidence + low, of.confidence + high)
                 title = group.description if side == "a" or group.a is None else ""
-                happened = Measure(value=of.accuracy, interval=known)
+                happened = observed_share(of.accuracy, of.confidence, of.residual.interval)
                 rows.append((title, of.n, side, Measure(value=of.confidence), happened))
     return [
         Group(
