@@ -28,8 +28,7 @@ from miscal.base.files import (
 )
 from miscal.base.folders import CellStore
 from miscal.base.frames import scan_parquet
-from miscal.base.process import n_workers
-from miscal.base.progress import with_progress
+from miscal.base.process import n_workers, with_progress
 from miscal.base.vocabulary import Kind, vocabulary
 from miscal.base.workers import InProcess, Threads, WorkItem, choose_workers
 from miscal.data.columns import split_names

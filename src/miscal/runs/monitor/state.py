@@ -35,11 +35,12 @@ from miscal.base.files import digest
 from miscal.base.folders import CONFIG, load_state, save_state
 from miscal.base.number_wording import percent, threshold_text
 from miscal.base.vocabulary import vocabulary
+from miscal.calibration.calibrators import logit
 from miscal.calibration.metrics.scores import log_losses
 from miscal.discovery.run import RunContent
 from miscal.discovery.saved_model import model_folder
 from miscal.evidence.settings import SIGNIFICANCE
-from miscal.evidence.simultaneous import SUMS, clipped_logit, running_interval, unit_sums
+from miscal.evidence.simultaneous import SUMS, running_interval, unit_sums
 from miscal.findings.alone import BELOW, decisions_of, error_key
 from miscal.findings.conditions.condition import Frame
 from miscal.findings.residuals import EPSILON
@@ -100,7 +101,7 @@ class Question(Part):
             increment = rows.correct if side in BELOW else 1 - rows.correct
         elif self.kind == document.GAIN:
             # as it changes with the outcome, so that the variance is known where the corrected confidences are right
-            along = clipped_logit(q) - clipped_logit(rows.confidence)
+            along = logit(q) - logit(rows.confidence)
             increment = log_losses(rows.correct, q) - log_losses(rows.correct, rows.confidence)
         else:
             increment = rows.correct - q
