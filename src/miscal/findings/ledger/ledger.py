@@ -240,7 +240,7 @@ def ledger_of(
             after=after,
             fate=fate,
             units_needed=needed and UnitsNeeded(units=-(-needed * own.n_units // own.n), rows=needed),
-            odds_ratio=odds_ratio(among.correct, inside, strata, among.weight),
+            odds_ratio=stratified_odds_ratio(among.correct, inside, strata, among.weight),
             p_value=one.p_value,
             p_adjusted=one.p_adjusted,
             sign=sign,
@@ -286,7 +286,7 @@ def _named(one: TestedGroup, inside: np.ndarray, table: Table, settings: LedgerS
     }
 
 
-def odds_ratio(
+def stratified_odds_ratio(
     correct: np.ndarray, inside: np.ndarray, stratum: np.ndarray, weight: np.ndarray | None = None
 ) -> float | None:
     """Odds of being right inside over outside, given the stratum (Mantel and Haenszel, 1959); None if undefined.
@@ -297,7 +297,7 @@ def odds_ratio(
     Examples
     --------
     >>> y, inside = np.array([1.0, 0, 1, 0, 0]), np.array([True, True, False, False, False])
-    >>> odds_ratio(y, inside, np.zeros(5, int))
+    >>> stratified_odds_ratio(y, inside, np.zeros(5, int))
     2.0
     """
     weight = np.ones(len(correct)) if weight is None else weight
