@@ -16,7 +16,7 @@ from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.run import RunContent
 from miscal.findings.conditions.column_kinds import Value
-from miscal.findings.ledger.scan import cut_into_strata
+from miscal.findings.ledger.blocks import cut_into_strata
 from miscal.runs.compare.compared_rows import RunRows, Sides, match_rows
 from miscal.runs.compare.comparison import LOWER_IS_BETTER, RunComparison, beside, judged, of_rows
 from miscal.runs.compare.document import MeasurePair

@@ -44,18 +44,7 @@ from scipy.special import ndtr, ndtri
 from miscal.base.document import Measure
 from miscal.calibration.survey_design import average, deflated
 from miscal.findings.conditions.other_kinds import Alike
-from miscal.findings.ledger import sizes
-from miscal.findings.ledger.blocks import (
-    Candidates,
-    Split,
-    Strata,
-    Table,
-    crossed,
-    cut_into_strata,
-    exact_p_value,
-    strata_within,
-    value_cells,
-)
+from miscal.findings.ledger import blocks, sizes
 from miscal.findings.ledger.clusters import describe
 from miscal.findings.ledger.groups import CLUSTER, INTERVAL, TERM, THRESHOLDS, VALUE, error_shares
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
@@ -68,7 +57,7 @@ _WIDE = 50
 
 
 def scan(
-    table: Table, *, seed: int = 0, error: float = 1.0, settings: LedgerSettings = LEDGER_DEFAULTS
+    table: blocks.Table, *, seed: int = 0, error: float = 1.0, settings: LedgerSettings = LEDGER_DEFAULTS
 ) -> sizes.Scanned:
     """Choose groups one after the other, as long as one is beyond the cut; then list the values that are so alone.
 
@@ -83,7 +72,7 @@ def scan(
     >>> y = (rng.random(600) < np.where(kind == "law", 0.3, 0.7)).astype(float)
     >>> half = np.full(600, 0.5)
     >>> groups = named_groups({"kind": kind})
-    >>> found = scan(Table(LabelledRows(y, half, half), groups))
+    >>> found = scan(blocks.Table(LabelledRows(y, half, half), groups))
     >>> [groups.descriptions[one.group] for one in found.chosen]
     ['kind = law']
     """
@@ -97,8 +86,8 @@ def scan(
     return sizes.Scanned(tuple(reversed(chosen)), alone, found.more_by_rows(), found.most_off())
 
 
-class _Scan(Candidates):
-    def __init__(self, table: Table, seed: int, settings: LedgerSettings, error: float) -> None:
+class _Scan(blocks.Candidates):
+    def __init__(self, table: blocks.Table, seed: int, settings: LedgerSettings, error: float) -> None:
         super().__init__(table, seed, settings)
         self.usable = self.variance > _NO_VARIANCE
         self.chosen: list[int] = []
@@ -168,7 +157,7 @@ class _Scan(Candidates):
         """List values and bins of columns that were not chosen, but are beyond the cut by themselves."""
         z, given = self.by_themselves, self._given_chosen()
         asked = self.values.copy()
-        asked[value_cells(self.groups)], asked[self.chosen] = True, False
+        asked[blocks.value_cells(self.groups)], asked[self.chosen] = True, False
         found = []
         for group in np.flatnonzero(asked & (np.abs(z) >= self.least_scores)):
             one = self._tested(group, float(z[group]))
@@ -195,14 +184,14 @@ class _Scan(Candidates):
 
         It is one of those chosen, unless another is known to be off by more than all of them, and all rows, seem to be.
         """
-        blocks = [(one.rows, one.groups.member) for one in self.blocks]
-        mass = np.concatenate([member.sums(rows.mass) for rows, member in blocks])
-        off = np.concatenate([member.sums(rows.mass * (rows.correct - rows.confidence)) for rows, member in blocks])
+        members = [(one.rows, one.groups.member) for one in self.blocks]
+        mass = np.concatenate([member.sums(rows.mass) for rows, member in members])
+        off = np.concatenate([member.sums(rows.mass * (rows.correct - rows.confidence)) for rows, member in members])
         off = off / np.maximum(mass, np.finfo(float).tiny)
         able = ~self.clusters & (mass > 0)
         able[list(self.groups.trends)] = False
         # intervals are of the few that are the largest by a normal law
-        spread = np.concatenate([member.sums(rows.mass**2 * rows.variance) for rows, member in blocks])
+        spread = np.concatenate([member.sums(rows.mass**2 * rows.variance) for rows, member in members])
         near = np.abs(off) - self.least_scores * np.sqrt(self.effect * spread) / np.maximum(mass, _NO_VARIANCE)
         largest = np.argsort(np.where(able, near, -np.inf))[-_LOOKED_AT:]
         limits = {one: self._least_off(one) for one in [*self.chosen, *largest[able[largest]].tolist()]}
@@ -317,12 +306,12 @@ class _Scan(Candidates):
         return sizes.size(test, rows.expected, direction=wide.centred(left), measured=measured)
 
     @cached_property
-    def _cut_wide(self) -> Strata:
+    def _cut_wide(self) -> blocks.Strata:
         """Strata in which a row of a group is no sizeable part of all rows of its confidence."""
         [block] = self.blocks
         rows, width = block.rows, max(_WIDE, len(block.rows) // _WIDE)
-        stratum = cut_into_strata(rows.confidence, width, np.random.default_rng(0), rows.part)
-        return Strata.of(rows, stratum)
+        stratum = blocks.cut_into_strata(rows.confidence, width, np.random.default_rng(0), rows.part)
+        return blocks.Strata.of(rows, stratum)
 
     @cached_property
     def _least_variance(self) -> np.ndarray:
@@ -370,15 +359,15 @@ class _Scan(Candidates):
             exact = sizes.sum_p_value(factors, rows.correct, rows.expected, rows.count)
         elif rows.stratum is None:
             apart = [other.inside for other in others]
-            cut = strata_within(rows.confidence, apart, self._width(rows), self.rng, rows.part)
-            exact = exact_p_value(rows.correct, own.inside, cut, rows.expected, rows.count)
+            cut = blocks.strata_within(rows.confidence, apart, self._width(rows), self.rng, rows.part)
+            exact = blocks.exact_p_value(rows.correct, own.inside, cut, rows.expected, rows.count)
         else:
-            cut = crossed(rows.stratum, [other.inside for other in others])
-            exact = exact_p_value(rows.correct, own.inside, cut, count=rows.count)
+            cut = blocks.crossed(rows.stratum, [other.inside for other in others])
+            exact = blocks.exact_p_value(rows.correct, own.inside, cut, count=rows.count)
         return max(p_value, deflated(exact, float(self.effect[candidate])))
 
     @staticmethod
-    def _without(own: Split, others: Sequence[Split], solved: Sequence[float]) -> np.ndarray:
+    def _without(own: blocks.Split, others: Sequence[blocks.Split], solved: Sequence[float]) -> np.ndarray:
         """Return what each row adds to a test, less what the groups chosen before explain of it."""
         explained = [factor * one.tested for one, factor in zip(others, solved, strict=True)]
         return own.tested - np.sum(explained, axis=0) if explained else own.tested
