@@ -25,10 +25,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from miscal.base.checks import check_confidence
 from miscal.base.document import MeasureAgainstNull, Number
 from miscal.base.errors import InputError
-from miscal.calibration.labelled_rows import LabelledRows, check_predictions, check_rows
+from miscal.calibration.labelled_rows import LabelledRows, check_predictions
 from miscal.calibration.metrics import scores
 from miscal.calibration.metrics.confidence_cells import (
     ConfidenceCells,
@@ -97,22 +96,6 @@ class ErrorEstimate(MeasureAgainstNull):
         low, high = self.interval
         text = f"{self.value:.4f} [{low:.4f}, {high:.4f}], floor {self.floor:.4f}, p = {self.p_value:.3g}"
         return text if self.distinguishable else text + "; not distinguishable from calibrated"
-
-
-def smece_null(confidence: Any, *, n_draws: int = DRAWS, random_state: RandomState = 0) -> np.ndarray:
-    """Return smECE of draws y* ~ Bernoulli(f): what a calibrated model with these confidences shows.
-
-    Takes confidence (n,): confidences in [0, 1]; n_draws: draws B; random_state: source of
-    randomness. Returns numpy.ndarray: float64, shape (B,).
-
-    Examples
-    --------
-    >>> smece_null([0.0, 1.0], n_draws=2)
-    array([0., 0.])
-    """
-    f = check_confidence(confidence)
-    cells = merge(check_rows(np.zeros(len(f)), f))
-    return null_draws(cells, smece_statistic(cells), n_draws, random_state)
 
 
 def null_draws(cells: ConfidenceCells, statistic: Statistic, n_draws: int, random_state: RandomState) -> np.ndarray:
