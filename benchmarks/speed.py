@@ -178,7 +178,7 @@ def _smece_rows(case: str, n: int, rounds: int) -> tuple[list, list]:
 
     from miscal.calibration.labelled_rows import check_rows
     from miscal.calibration.metrics.confidence_cells import merge, simulate, smece_statistic
-    from miscal.calibration.metrics.inference import smece_null
+    from miscal.calibration.metrics.inference import null_draws
     from miscal.calibration.metrics.smooth import bin_residuals, cells_of_rows, smece
 
     rng, (place, chance) = np.random.default_rng(n), CASES[case]
@@ -207,7 +207,11 @@ def _smece_rows(case: str, n: int, rounds: int) -> tuple[list, list]:
         cells = merge(check_rows(y, f))
         simulate(cells, None, smece_statistic(cells), DRAWS, np.random.default_rng(0), resample=True)
 
-    batches = (bootstrap, lambda: smece_null(f, n_draws=DRAWS))
+    def null() -> None:
+        cells = merge(check_rows(np.zeros(n), f))
+        null_draws(cells, smece_statistic(cells), DRAWS, 0)
+
+    batches = (bootstrap, null)
     looped = [DRAWS * np.median(in_turn(max(3, min(40, 200_000 // n)), loop)) for loop in loops]
     batched = [np.median(in_turn(3, batch)) for batch in batches]
     return point, [case, n, *(f"{t:.3g}" for t in (*looped, *batched)), f"{looped[0] / batched[0]:.0f}"]

@@ -16,9 +16,9 @@ from miscal.calibration.metrics.inference import (
     INTERVAL_DRAWS,
     measure_ece,
     measure_smece,
+    null_draws,
     p_value_of,
     smece_ends,
-    smece_null,
 )
 from miscal.calibration.metrics.smooth import smece, smece_of_residuals
 from miscal.evidence.stability import slice_bootstrap
@@ -39,6 +39,12 @@ def smece_bootstrap(y, f, n_draws, random_state=0):
     return simulate(cells, None, smece_statistic(cells), n_draws, rng, resample=True)
 
 
+def smece_null(f, n_draws, seed=0):
+    """SmECE of draws y* ~ Bernoulli(f)."""
+    cells = merge(check_rows(np.zeros(len(f)), f))
+    return null_draws(cells, smece_statistic(cells), n_draws, seed)
+
+
 def test_floor_follows_the_cube_root():
     for n, expected in ((100, 0.066), (1000, 0.0305), (10_000, 0.01416)):
         floor = smece_null(np.random.default_rng(n).random(n), n_draws=200).mean()
@@ -51,7 +57,7 @@ def test_p_values_are_uniform_for_a_calibrated_model():
     p = []
     for seed in range(200):
         y, f = calibrated(200, seed)
-        p.append(p_value_of(smece_null(f, n_draws=39, random_state=seed), smece(y, f)))
+        p.append(p_value_of(smece_null(f, 39, seed), smece(y, f)))
     assert stats.kstest(p, "uniform").pvalue > 0.01
 
 
@@ -228,7 +234,7 @@ def test_gap_p_values_are_uniform_for_a_calibrated_model(monkeypatch):
     from scipy import stats
 
     # the interval takes nearly all of the time and is not asked for here
-    monkeypatch.setattr(gap, "invert", lambda *_: (0.0, 0.0))
+    monkeypatch.setattr(gap.inference, "invert", lambda *_: (0.0, 0.0))
     p = []
     for seed in range(100):
         y, f = calibrated(150, seed)

@@ -13,7 +13,7 @@ from miscal.base.errors import InputError
 from miscal.calibration.labelled_rows import check_rows
 from miscal.calibration.metrics.curve import reliability_curve
 from miscal.calibration.metrics.gap import worst_slice
-from miscal.calibration.metrics.inference import METRICS, Metric, correction_metrics, smece_null
+from miscal.calibration.metrics.inference import METRICS, Metric, correction_metrics
 from miscal.calibration.metrics.scores import (
     brier,
     ece,
@@ -208,8 +208,6 @@ def test_metrics_hold_the_single_ones():
         lambda: mean_interval(["a"]),
         lambda: worst_slice([0, 1], [0.5, 0.5], ["over"]),
         lambda: worst_slice([0, 1], [0.5, 0.5], ["over", "over"], min_rows=0),
-        lambda: smece_null([]),
-        lambda: smece_null([1.5, 0.2]),
     ],
 )
 def test_bad_options_are_refused(call):

@@ -19,9 +19,14 @@ from miscal.calibration.metrics.decisions import (
     net_benefit,
     net_benefit_gain,
     risk_at_coverage,
-    risk_coverage_area,
 )
 from miscal.calibration.metrics.scores import calibration_intercept, calibration_slope, observed_expected
+
+
+def risk_coverage_area(correct, score):
+    """Area under the risk-coverage curve: the mean risk over all numbers of rows kept."""
+    return deferral_gains(correct, score, score, n_draws=1)[0].before
+
 
 ALL = (observed_expected, calibration_intercept, calibration_slope)
 

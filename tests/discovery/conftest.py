@@ -2,7 +2,7 @@
 
 import pytest
 
-from miscal.base.progress import Progress
+from miscal.base.process import Progress
 
 from .ridge import discover, quickly, triples
 

@@ -13,7 +13,7 @@ from miscal.evidence.limits.covariance import counted, weigh
 from miscal.findings.judging import judge
 from miscal.findings.ledger.blocks import Table
 from miscal.findings.ledger.groups import named_groups
-from miscal.findings.ledger.ledger import find, odds_ratio
+from miscal.findings.ledger.ledger import find, stratified_odds_ratio
 from miscal.findings.ledger.scan import _Scan
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS
 from miscal.findings.ledger.sizes import hidden_interval
@@ -216,8 +216,8 @@ def test_formulas_of_a_finding_with_weights_that_are_whole_numbers():
     y, inside = np.array([1.0, 0, 1, 0, 0]), np.array([True, True, False, False, False])
     weight, stratum = np.array([2.0, 1, 1, 3, 1]), np.zeros(5, int)
     again = np.repeat(np.arange(5), weight.astype(int))
-    repeated = odds_ratio(y[again], inside[again], stratum[again])
-    assert odds_ratio(y, inside, stratum, weight) == pytest.approx(repeated)
+    repeated = stratified_odds_ratio(y[again], inside[again], stratum[again])
+    assert stratified_odds_ratio(y, inside, stratum, weight) == pytest.approx(repeated)
     value = hidden_interval(y, np.full(5, 0.5), 0.05, weight=weight)
     assert value == pytest.approx(hidden_interval(y[again], np.full(8, 0.5), 0.05, effect=8 / 5))
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import miscal
-from miscal.base.progress import Progress, progress_to, with_progress
+from miscal.base.process import Progress, progress_to, with_progress
 from miscal.data.encoders.texts import TextSentenceTransformer
 from miscal.runs.shown_progress import stages, steps
 

@@ -65,10 +65,6 @@ class Vocabulary:
     odds: str
     predicted: str
     averages: str
-    under_both: str
-    both_more: str
-    often_of_both: Mapping[str, str]
-    sharpness: str
     group_rate: str
     stated: str
     meanings: Mapping[str, str]
@@ -156,10 +152,6 @@ _ANSWERS = Vocabulary(
     odds="odds of being right",
     predicted="errors",
     averages="The model says {probability} on average and is right {rate} of the time.",
-    under_both="both are right",
-    both_more="both",
-    often_of_both={"over": "less often right", "under": "more often right"},
-    sharpness="being right",
     group_rate="right {} of the time",
     stated="A model may be right at another rate for each number that it states",
     meanings={
@@ -219,10 +211,6 @@ _EVENTS = Vocabulary(
     odds="odds of the event",
     predicted="the event",
     averages="The predicted risk is {probability} on average, and the event happens in {rate} of the rows.",
-    under_both="under both the event happens",
-    both_more="under both",
-    often_of_both={"over": "over-predicted", "under": "under-predicted"},
-    sharpness="telling rows with the event from rows without it",
     group_rate="the event happens in {}",
     stated="The event may happen at another rate for each number that a model states",
     meanings={
@@ -282,10 +270,6 @@ _JUDGES = Vocabulary(
     odds="odds that people approve",
     predicted="what people say",
     averages="The judge says {probability} on average, and people approve {rate} of the answers.",
-    under_both="under both answers are approved",
-    both_more="under both",
-    often_of_both={"over": "judged too leniently", "under": "judged too strictly"},
-    sharpness="telling answers that people approve from those that they reject",
     group_rate="people approve {}",
     stated="People may approve at another rate for each score that a judge gives",
     meanings={

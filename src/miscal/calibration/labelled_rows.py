@@ -185,21 +185,21 @@ class LabelledRows:
         return [replace(self.take(np.flatnonzero(self.block == number)), block=None) for number in numbers]
 
 
-def effect_of_mean(rows: LabelledRows, inside: NDArray[np.bool_]) -> float:
-    """Design effect of the (weighted) mean outcome of some rows; 1 where rows are independent, or there are none.
+def effect_of_mean(rows: LabelledRows, inside: NDArray[np.bool_] | None = None) -> float:
+    """Design effect of the (weighted) mean outcome of some rows, or of all; 1 where they are independent, or none.
 
     Returns float: The rows say as much of their mean as so many times fewer that are independent and count alike.
 
     Examples
     --------
-    >>> y, half, every = np.tile([1.0, 1.0, 0.0, 0.0], 250), np.full(1000, 0.5), np.ones(1000, dtype=bool)
+    >>> y, half = np.tile([1.0, 1.0, 0.0, 0.0], 250), np.full(1000, 0.5)
     >>> pairs = LabelledRows(y, half, half, design=SurveyDesign(np.arange(1000) // 2, 0.0))
-    >>> effect_of_mean(LabelledRows(y, half, half), every), round(effect_of_mean(pairs, every), 1)
+    >>> effect_of_mean(LabelledRows(y, half, half)), round(effect_of_mean(pairs), 1)
     (1.0, 2.0)
     """
-    if rows.design is None or not inside.any():
+    own = rows if inside is None else rows.take(inside)
+    if own.design is None or not len(own):
         return 1.0
-    own = rows.take(inside)
     weight = own.shares
     # what the rows have in common is the residual that is measured, no noise
     left = own.residual - weight @ own.residual

@@ -174,7 +174,7 @@ def _far_apart(rows: LabelledRows, says: float, true: float, factor: float) -> b
         return False
     from scipy.special import logit
 
-    independent = max(1, round(len(rows) / effect_of_mean(rows, np.ones(len(rows), dtype=bool))))
+    independent = max(1, round(len(rows) / effect_of_mean(rows)))
     low, high = proportion_interval(true, independent, 1 - CONFIDENCE_LEVEL)
     nearest = min(max(says, low), high)
     return abs(logit(says) - logit(nearest)) > np.log(factor)

@@ -21,8 +21,7 @@ from miscal.base.checks import check_confidence, check_correct, check_lengths, c
 from miscal.base.document import clean_text
 from miscal.base.errors import InputError
 from miscal.base.number_wording import percent
-from miscal.base.process import global_random_kept, one_thread
-from miscal.base.progress import Progress, progress_to
+from miscal.base.process import Progress, global_random_kept, one_thread, progress_to
 from miscal.base.vocabulary import vocabulary
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
@@ -79,7 +78,7 @@ def discover(
     """Find where a model is over- and under-confident, and test it with outcomes that nothing has seen.
 
     The options are those of :func:`miscal.discover`, which says what each means. Where triples carry a split it is used
-    as it is. `progress` is called with a :class:`~miscal.base.progress.Progress` as each stage starts and ends,
+    as it is. `progress` is called with a :class:`~miscal.base.process.Progress` as each stage starts and ends,
     and after every fit of the field; `answered` with the three lines of the answer as soon as they are known: regimes
     are cut into parts and described, and the map is drawn, after them.
 

@@ -12,27 +12,12 @@ from miscal.base.arrays import value_list
 from miscal.base.folds import assign_folds
 from miscal.calibration.calibrators import CALIBRATORS
 from miscal.calibration.labelled_rows import take_rows
-from miscal.data.splits import (
-    check_trainable,
-    copies,
-    draw_rows,
-    in_canonical_order,
-    kept_together,
-    split_rows,
-    straddling,
-)
+from miscal.data import splits
 from miscal.data.triples import FoundUnits, Triples
 from miscal.discovery.fitted_rows import TEST, TIME, Evidence, FittedRows, blanked_rows, check_first_block
 from miscal.discovery.units import with_units
+from miscal.estimators import honest
 from miscal.estimators.field import MiscalibrationField, checked_seed
-from miscal.estimators.honest import (
-    estimate_in_blocks,
-    fit_forward,
-    fit_honest,
-    fit_honest_fields,
-    forward_field,
-    honest_field,
-)
 from miscal.estimators.registry import FieldEstimate, estimator_class
 from miscal.evidence.conditional import outcome_given_confidence
 
@@ -56,8 +41,8 @@ def prepare(triples: Triples, evidence: Evidence, seed: int) -> tuple[Triples, N
     rows of weight 0.
     """
     triples, dropped = scale_weights(triples)
-    triples, order = in_canonical_order(triples)
-    copied = copies(triples) if triples.group is None else None
+    triples, order = splits.in_canonical_order(triples)
+    copied = splits.copies(triples) if triples.group is None else None
     if copied is not None:
         # an alarm of the summary says so; copies count as one
         triples = replace(triples, group=copied.row, counted_by=FoundUnits("equal inputs"))
@@ -70,16 +55,16 @@ def prepare(triples: Triples, evidence: Evidence, seed: int) -> tuple[Triples, N
         triples = counted
     if triples.split is not None:
         # a reader that took the split from a column has warned already, in its notes
-        warnings = () if triples.source.get("columns", {}).get("split") else straddling(triples)
+        warnings = () if triples.source.get("columns", {}).get("split") else splits.straddling(triples)
     elif evidence == TEST:
-        split, warnings = split_rows(triples, seed=seed)
+        split, warnings = splits.split_rows(triples, seed=seed)
         triples = replace(triples, split=split)
     elif evidence == TIME:
         check_first_block(triples)
         warnings = ()
     else:
-        warnings = kept_together(triples)
-    check_trainable(triples.correct, triples.split, triples.kind, triples.group)
+        warnings = splits.kept_together(triples)
+    splits.check_trainable(triples.correct, triples.split, triples.kind, triples.group)
     return triples, order, (*dropped, *warnings)
 
 
@@ -144,13 +129,13 @@ def fit_rows(
         return _fit_by_time(triples, model)
     if triples.split is None:
         blanked = blanked_rows(triples, np.full(len(triples), True), seed)
-        found = fit_honest_fields(model, triples, blanked)
+        found = honest.fit_honest_fields(model, triples, blanked)
         parts = [(found.fold != k, found.fold == k) for k in np.unique(found.fold)]
         known = {"fold": found.fold, "forward": found.forward, "block": found.block}
         known |= {"blanked": (blanked.row, found.changed)}
         return _put_together(triples, model, found.folded, parts, seed, **known)
     test = triples.split == "test"
-    folded = fit_honest(model, triples.take(~test))
+    folded = honest.fit_honest(model, triples.take(~test))
     unseen = model.estimate(triples.X[test], triples.confidence[test])
     # the global maps learn from the rows that the field learned from
     learned = triples.split == "train" if model.fitted_.chooses_on_validation else ~test
@@ -185,10 +170,10 @@ def _fit_sample(triples: Triples, model: MiscalibrationField, size: int, seed: i
     sample are a last block, after the folds of the sample: tests that go through the blocks in turn stay exact.
     """
     groups = triples.units
-    sample = draw_rows(groups, size, named=triples.group is not None, seed=seed)
-    check_trainable(triples.correct[sample], None, triples.kind)
-    found = fit_honest_fields(model, triples.take(sample))
-    unseen = estimate_in_blocks(model, triples.X, triples.confidence, np.flatnonzero(~sample))
+    sample = splits.draw_rows(groups, size, named=triples.group is not None, seed=seed)
+    splits.check_trainable(triples.correct[sample], None, triples.kind)
+    found = honest.fit_honest_fields(model, triples.take(sample))
+    unseen = honest.estimate_in_blocks(model, triples.X, triples.confidence, np.flatnonzero(~sample))
     last = int(found.fold.max()) + 1
     fold, block = (_merged(sample, values, np.full(int((~sample).sum()), last)) for values in (found.fold, found.block))
     nowhere = np.zeros((len(sample), 0))
@@ -202,7 +187,7 @@ def _fit_sample(triples: Triples, model: MiscalibrationField, size: int, seed: i
 def _fit_by_time(triples: Triples, model: MiscalibrationField) -> FittedRows:
     """Judge every row by what was learned from earlier blocks of time: field, E[y | f] and global maps alike."""
     block = triples.time_block
-    estimate = fit_forward(model, triples, block)
+    estimate = honest.fit_forward(model, triples, block)
     parts = [(block < k, block == k) for k in range(1, int(block.max()) + 1)]
     corrections = corrections_by_name(triples, estimate.corrected, parts)
     raw, corrected = (expected_outcome(triples, 0, f, TIME) for f in (triples.confidence, estimate.corrected))
@@ -228,9 +213,9 @@ def fit_again(triples: Triples, model: MiscalibrationField, evidence: Evidence |
     """Fit a field once more, and estimate it honestly at the evaluation rows."""
     if evidence == TIME:
         block = triples.time_block
-        return Refit(forward_field(model, triples, block).take(block > 0))
+        return Refit(honest.forward_field(model, triples, block).take(block > 0))
     if triples.split is None:
-        return Refit(honest_field(model, triples))
+        return Refit(honest.honest_field(model, triples))
     test = triples.split == "test"
     fitted = model.fit_triples(triples.take(~test)).fitted_
     estimate = model.estimate(triples.X[test], triples.confidence[test])
@@ -249,7 +234,7 @@ def expected_outcome(
     float64 (n,): in [0, 1].
     """
     # folds are dealt as a run deals them, in whatever order the rows come
-    triples, order = in_canonical_order(triples)
+    triples, order = splits.in_canonical_order(triples)
     f = triples.confidence if confidence is None else confidence[order]
     # in order of confidence, nothing that follows has to sort or to search far
     rising = np.argsort(f, kind="stable")

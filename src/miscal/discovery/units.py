@@ -340,7 +340,7 @@ def unit_numbers(rows: LabelledRows, found: FoundUnits) -> Units:
     ('day of seen', 500, 2, 5, 1.4)
     """
     sizes = np.ones(len(rows), np.int64) if rows.group is None else np.bincount(rows.group)
-    effect = effect_of_mean(rows, np.ones(len(rows), dtype=bool))
+    effect = effect_of_mean(rows)
     named, colon, period = (found.column or "").rpartition(":")
     column = f"{period} of {named}" if colon and period in PERIODS else found.column
     return Units(

@@ -32,18 +32,8 @@ from miscal.base.process import global_random_kept, n_workers
 from miscal.calibration.metrics.scores import log_loss
 from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples, check_group, check_split
+from miscal.estimators import registry
 from miscal.estimators.input_profile import learn_profile, look, refusal, warning
-from miscal.estimators.registry import (
-    FORM,
-    Correction,
-    Estimator,
-    FieldEstimate,
-    SavedEstimator,
-    estimator_class,
-    make_estimator,
-    regimes_of,
-    shown_field,
-)
 
 
 def _confidence_is_passed_on(field: Any) -> bool:
@@ -217,24 +207,24 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
         seed = checked_seed(self.random_state)
         return self.adopt_fit(self.unfitted(seed).fit(rows), rows, seed)
 
-    def unfitted(self, seed: int) -> Estimator:
+    def unfitted(self, seed: int) -> registry.Estimator:
         """Make the estimator that the settings name, with a seed of its own."""
         # called for its check: a wrong n_jobs is refused even by a method that does not use it
         n_workers(self.n_jobs, 1)
-        return make_estimator(
+        return registry.make_estimator(
             self.method, random_state=seed, n_jobs=self.n_jobs, options=self.options, device=self.device
         )
 
-    def adopt_fit(self, fitted: Estimator, rows: Triples, seed: int) -> Self:
+    def adopt_fit(self, fitted: registry.Estimator, rows: Triples, seed: int) -> Self:
         """Take an estimator, seeded with `seed`, for this field's own; note what the rows of its fit look like."""
         rows, _ = in_canonical_order(rows)
-        moments = rows.layout.moments if estimator_class(self.method).sees_columns else ()
+        moments = rows.layout.moments if registry.estimator_class(self.method).sees_columns else ()
         unseen = tuple(place for place in moments if place < rows.layout.places)
         inputs = learn_profile(rows.places, weight=rows.weight, groups=rows.group, seed=seed, unseen=unseen)
         self.seed_ = seed
-        return self.adopt(SavedEstimator(self.method, fitted, rows.X.shape[1], inputs))
+        return self.adopt(registry.SavedEstimator(self.method, fitted, rows.X.shape[1], inputs))
 
-    def adopt(self, saved: SavedEstimator) -> Self:
+    def adopt(self, saved: registry.SavedEstimator) -> Self:
         """Take a fitted estimator for this field's own.
 
         Parameters
@@ -261,12 +251,12 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
         return self
 
     def _repr_html_(self) -> str:
-        return shown_field(self).html()
+        return registry.shown_field(self).html()
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
-    def _fitted(self) -> Estimator:
+    def _fitted(self) -> registry.Estimator:
         if not hasattr(self, "fitted_"):
             raise NotFittedError("this MiscalibrationField is not fitted yet: call fit first")
         return self.fitted_
@@ -305,7 +295,7 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
             warnings.warn(warning(likeness, columns=named), UserWarning, stacklevel=3)
         return X
 
-    def estimate(self, X: Any, confidence: Any = None) -> FieldEstimate:
+    def estimate(self, X: Any, confidence: Any = None) -> registry.FieldEstimate:
         """Everything the field says of rows: delta, mass, support, visible and hidden part, correction.
 
         Parameters
@@ -346,13 +336,13 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
     def regimes(self, X: Any, confidence: Any = None) -> np.ndarray:
         """Regime of each row: "over" where delta < -epsilon, "under" where delta > epsilon, else "good"; or None."""
         found = self.correct(X, confidence)
-        return regimes_of(found.delta, self.epsilon, found.local)
+        return registry.regimes_of(found.delta, self.epsilon, found.local)
 
     def calibrate(self, X: Any, confidence: Any = None) -> NDArray[np.float64]:
         """Locally corrected confidences in [0, 1], float64 (n,)."""
         return self.correct(X, confidence).corrected
 
-    def correct(self, X: Any, confidence: Any = None) -> Correction:
+    def correct(self, X: Any, confidence: Any = None) -> registry.Correction:
         """Correct confidences, and say how: delta, support and mass, without what has no weight in the answer.
 
         Parameters
@@ -440,13 +430,15 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
         with whole_folder(
             folder, holds=(CONFIG, TENSORS), writer="MiscalibrationField.save", overwrite=True
         ) as partial:
-            save_state(partial, FORM, *state_of(self.to_saved()))
+            save_state(partial, registry.FORM, *state_of(self.to_saved()))
 
-    def to_saved(self) -> SavedEstimator:
+    def to_saved(self) -> registry.SavedEstimator:
         """Return what is saved of the field, and what :meth:`adopt` takes."""
         fitted, apart = self._fitted(), self.confidence_column is not None
         names = [name for name in getattr(self, "feature_names_in_", ()) if name != self.confidence_column]
-        return SavedEstimator(self.method, fitted, self.n_features_in_ - apart, self.inputs_, tuple(names) or None)
+        return registry.SavedEstimator(
+            self.method, fitted, self.n_features_in_ - apart, self.inputs_, tuple(names) or None
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -470,7 +462,7 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
         FileError, CorruptFile, TrustError, MismatchError
             If the folder holds no field, a damaged one, foreign files, or something else.
         """
-        saved = load(folder, FORM, SavedEstimator)
+        saved = load(folder, registry.FORM, registry.SavedEstimator)
         return cls(saved.method).adopt(saved)
 
 

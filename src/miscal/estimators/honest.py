@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from miscal.base.folds import assign_folds
-from miscal.base.process import n_workers, one_thread
-from miscal.base.progress import with_progress
+from miscal.base.process import n_workers, one_thread, with_progress
 from miscal.base.workers import Processes, WorkItem, copied
 from miscal.data.splits import MIN_SPLIT
 from miscal.data.triples import Triples

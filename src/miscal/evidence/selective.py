@@ -47,7 +47,7 @@ NOISE = 1e-9
 
 
 @dataclass(frozen=True)
-class Threshold:
+class PromisedThreshold:
     """A threshold with what is promised of the rows that it decides.
 
     `value`: in [0, 1]; rows of at least this score are decided. `n`: rows decided. `share`: of all rows, in (0, 1], by
@@ -136,7 +136,7 @@ class SelectiveRisk:
         found = self.n * (r * np.log(r / max_error) + (1 - r) * np.log((1 - r) / (1 - max_error)))
         return np.where(self.error < max_error, found, -found)
 
-    def promised(self, max_error: float) -> Threshold | None:
+    def promised(self, max_error: float) -> PromisedThreshold | None:
         """Return the laxest threshold at which at most so many errors can be promised; None where there is none.
 
         Examples
@@ -145,7 +145,7 @@ class SelectiveRisk:
         >>> right = np.where(np.arange(1000) % 10 == 0, 0.0, 1.0) + (score > 0.7)
         >>> risk = SelectiveRisk(LabelledRows.of(np.minimum(right, 1.0), score))
         >>> risk.promised(0.05), risk.promised(0.001)
-        (Threshold(value=0.517, n=966, share=0.966, error=0.0372..., upper=0.0496...), None)
+        (PromisedThreshold(value=0.517, n=966, share=0.966, error=0.0372..., upper=0.0496...), None)
         """
         from scipy.special import betaincinv
 
@@ -156,7 +156,7 @@ class SelectiveRisk:
             last += 1
         count, error = self._count(last), float(self.error[last])
         upper = float(betaincinv(count * error + 1, count * (1 - error), 1 - WALK)) if error < 1 else 1.0
-        return Threshold(float(self.thresholds[last]), int(self.n[last]), float(self.share[last]), error, upper)
+        return PromisedThreshold(float(self.thresholds[last]), int(self.n[last]), float(self.share[last]), error, upper)
 
     def _count(self, place: int) -> float:
         """Independent rows that say as much of the error as those that a threshold decides."""

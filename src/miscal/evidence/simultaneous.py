@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.special import logit, ndtr, ndtri, stdtrit
+from scipy.special import ndtr, ndtri, stdtrit
 
 from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL
 from miscal.calibration.survey_design import equal_parts
@@ -239,19 +239,6 @@ SUMS = ("rows", "units", "total", "squares", "cross", "sizes", "information", "r
 total, its square, its product with the unit's rows and the square of these; sums over rows of the variance that the
 hypothesis gives, and of its root's part that an outcome brings; and two sums that say for how many equal units they
 count."""
-
-
-def clipped_logit(confidence: Floats) -> Floats:
-    """Log-odds of confidences, those of 0 and 1 kept finite.
-
-    Takes confidence (n,). Returns (n,) float64 in [-9.21, 9.21].
-
-    Examples
-    --------
-    >>> clipped_logit(np.array([0.5, 1.0])).round(2).tolist()
-    [0.0, 9.21]
-    """
-    return logit(np.clip(confidence, RAREST, 1 - RAREST))
 
 
 def unit_sums(residual: Floats, along: Floats, confidence: Floats, unit: NDArray[np.integer]) -> Floats:

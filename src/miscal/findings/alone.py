@@ -218,7 +218,7 @@ def _promise(
     share = average(inside, rows.weight)
     known = {"group": rows.group, "weight": rows.weight}
     decisions = LabelledRows.of(inside.astype(float), np.full(len(rows), share), **known)
-    whole = len(rows) / effect_of_mean(decisions, np.ones(len(rows), dtype=bool))
+    whole = len(rows) / effect_of_mean(decisions)
     return {
         "threshold": _written(promised.value, side),
         "n": int(inside.sum()),

@@ -89,6 +89,19 @@ def proportion_residual(share: float, n: float, confidence: float) -> MeasureAga
     return MeasureAgainstNull(value=share - expected, interval=(low - expected, high - expected), p_value=p_value)
 
 
+def observed_share(share: float, expected: float, interval: Interval) -> Measure:
+    """How often the outcome was 1, with the interval of its distance from what was expected, held in [0, 1].
+
+    Examples
+    --------
+    >>> [round(end, 3) for end in observed_share(0.15, 0.1, (-0.2, 0.08)).interval]
+    [0.0, 0.18]
+    """
+    if interval is None or interval[0] is None or interval[1] is None:
+        return Measure(value=share)
+    return Measure(value=share, interval=(max(0.0, expected + interval[0]), min(1.0, expected + interval[1])))
+
+
 def observed_over_expected(expected: float, residual: float, interval: Interval) -> Measure:
     """How many times as many events happened as were predicted.
 

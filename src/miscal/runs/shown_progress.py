@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from miscal.base.number_wording import percent
-from miscal.base.progress import progress_to
+from miscal.base.process import progress_to
 
 if TYPE_CHECKING:
     from rich.progress import Task
     from rich.text import Text
 
-    from miscal.base.progress import Progress
+    from miscal.base.process import Progress
 
 
 @contextmanager
@@ -36,7 +36,7 @@ def stages(wanted: bool | None = None, *, kept: bool = True) -> Iterator[Callabl
     A notebook shows one bar, which goes when the work is done. A terminal shows one moving line with a bar for the
     stage that runs, and, where they are `kept`, above it a line for each that has ended. A log gets those lines where
     they are wanted, without control characters. What is yielded is to be called with every
-    :class:`~miscal.base.progress.Progress`.
+    :class:`~miscal.base.process.Progress`.
     """
     with display(wanted, log=bool(wanted), kept=kept) as show, _shares(show) as told:
         ended = lambda now: (_line(now), now.found) if now.share == 1.0 else ()  # noqa: E731
@@ -142,7 +142,7 @@ def _line(now: Progress) -> str:
 
     Examples
     --------
-    >>> from miscal.base.progress import Progress
+    >>> from miscal.base.process import Progress
     >>> _line(Progress("field", 1.0, 9.31, 4.2, "The model says 75 % on average."))
     'field        9.3 s   The model says 75 % on average.'
     """

@@ -34,8 +34,8 @@ STRATA = ("category", "subject", "subject_name", "subset")
 class ScoringSummary:
     """What is said of a finished run.
 
-    ``accuracy``, ``confidence`` and ``candidate_mass`` are means over the scored rows. ``notes`` say what is left out
-     and what differs from what was asked for. ``questions_per_second`` counts the rows computed by this call over
+    ``accuracy`` and ``confidence`` are means over the scored rows. ``notes`` say what is left out and what differs
+    from what was asked for. ``questions_per_second`` counts the rows computed by this call over
     its seconds, loading the model included; 0 where all were there before.
     """
 
@@ -45,9 +45,7 @@ class ScoringSummary:
     n_truncated: int
     accuracy: float
     confidence: float
-    candidate_mass: float
     notes: tuple[str, ...]
-    seconds: float
     questions_per_second: float
 
 
@@ -109,8 +107,7 @@ def run(*, model: str, task: str, out: str | Path, **options: Any) -> ScoringSum
     notes.append(done.manifest.get("embeddings", {}).get("note"))
     notes += [f"the tokenizer warns: {warning}" for warning in done.manifest.get("warnings", ())]
     seconds = time.monotonic() - began
-    columns = ["correct", "confidence", "candidate_mass"]
-    means = read_parquet(done.folder / TRIPLES, columns).cast(pl.Float64).mean().row(0, named=True)
+    means = read_parquet(done.folder / TRIPLES, ["correct", "confidence"]).cast(pl.Float64).mean().row(0, named=True)
     return ScoringSummary(
         out=str(done.folder),
         n_scored=done.n_scored,
@@ -118,9 +115,7 @@ def run(*, model: str, task: str, out: str | Path, **options: Any) -> ScoringSum
         n_truncated=done.manifest["truncated"]["n"],
         accuracy=means["correct"],
         confidence=means["confidence"],
-        candidate_mass=means["candidate_mass"],
         notes=tuple(filter(None, notes)),
-        seconds=round(seconds, 3),
         questions_per_second=done.n_new / max(seconds, 1e-9),
     )
 

@@ -203,7 +203,7 @@ class LanguageModel(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class BatchAnswers:
     """What the model said of rows, before it is judged: by row, numbers as in `Evaluated`, or why there are none."""
 
     log_probs: dict[int, np.ndarray] = field(default_factory=dict)
@@ -231,13 +231,13 @@ class Runner:
         self.model: Any = model
         self.most_rows: int | None = None
 
-    def run(self, batch: Sequence[Encoded], answers: Answers | None = None) -> Answers:
+    def run(self, batch: Sequence[Encoded], answers: BatchAnswers | None = None) -> BatchAnswers:
         """Score a batch, beside other answers; a row that the model cannot take is marked, if it takes others."""
-        answers = answers or Answers()
+        answers = answers or BatchAnswers()
         self._evaluate(batch, min(len(batch), self.most_rows or len(batch)), answers)
         return answers
 
-    def _evaluate(self, batch: Sequence[Encoded], size: int, answers: Answers) -> None:
+    def _evaluate(self, batch: Sequence[Encoded], size: int, answers: BatchAnswers) -> None:
         """Evaluate so many rows at a time; fewer where memory runs out, and one by one where a row is the fault."""
         for start in range(0, len(batch), size):
             part, smaller = batch[start : start + size], 0

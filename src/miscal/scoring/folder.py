@@ -20,7 +20,7 @@ from miscal.base.files import check_target, digest, disk_errors, has_digest, loc
 from miscal.base.folders import CellStore
 from miscal.base.frames import read_parquet
 from miscal.base.workers import InProcess, Processes, Workers
-from miscal.scoring.engine import Answers, LanguageModel, encode
+from miscal.scoring.engine import BatchAnswers, LanguageModel, encode
 from miscal.scoring.model_source import ModelSpec
 from miscal.scoring.questions import Item
 from miscal.scoring.scorer import assemble, batch_results, plan
@@ -208,7 +208,7 @@ class Shards(CellStore):
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, (".parquet", ".safetensors"))
 
-    def write(self, index: int, result: Answers) -> None:
+    def write(self, index: int, result: BatchAnswers) -> None:
         """Put the numbers of a batch on disk; see `save`."""
         from safetensors.numpy import save_file
 

@@ -17,7 +17,7 @@ from miscal.base.arrays import SHOWN
 from miscal.base.errors import InputError
 from miscal.base.workers import InProcess, Processes, Workers, WorkItem, choose_workers
 from miscal.data.triples import Triples
-from miscal.scoring.engine import Answers, Encoded, LanguageModel, Runner, encode
+from miscal.scoring.engine import BatchAnswers, Encoded, LanguageModel, Runner, encode
 from miscal.scoring.model_source import ModelSpec
 from miscal.scoring.questions import (
     DEFAULTS,
@@ -103,7 +103,7 @@ def batch_results(
     workers: Workers,
     model: LanguageModel | ModelSpec,
     batches: Sequence[tuple[int, Sequence[Encoded]]],
-) -> Iterator[tuple[int, Answers]]:
+) -> Iterator[tuple[int, BatchAnswers]]:
     """Yield (number of the batch, result) as they are done.
 
     Parameters
@@ -133,7 +133,7 @@ def _task(runner: Runner, index: int, batch: Sequence[Encoded], attempt: int = 1
     )
 
 
-def compute_batch(runner: Runner, batch: Sequence[Encoded], most_rows: int | None) -> Answers:
+def compute_batch(runner: Runner, batch: Sequence[Encoded], most_rows: int | None) -> BatchAnswers:
     """Compute one batch in whatever process this is; a `ModelSpec` is loaded once per process."""
     runner = _loaded(runner.model) if isinstance(runner.model, ModelSpec) else runner
     if most_rows:
@@ -331,10 +331,10 @@ def evaluate_items(
     items: Sequence[Item],
     *,
     batch_tokens: int | None = None,
-) -> tuple[list[Encoded], Answers]:
+) -> tuple[list[Encoded], BatchAnswers]:
     """Put items to a model, all in memory; return their token ids and what the model said."""
     encoded, failed = encode(items, model.tokenize, max_length=model.max_length, n_lead=model.n_lead)
-    runner, answers = Runner(model), Answers(failed=failed)
+    runner, answers = Runner(model), BatchAnswers(failed=failed)
     if batch_tokens is None:
         batch_tokens = default_batch_tokens(str(getattr(model, "device", "cpu")))
     for batch in plan(encoded, batch_tokens):
@@ -343,7 +343,7 @@ def evaluate_items(
 
 
 def judge(
-    items: Sequence[Item], encoded: Sequence[Encoded], answers: Answers, form: str = "letter"
+    items: Sequence[Item], encoded: Sequence[Encoded], answers: BatchAnswers, form: str = "letter"
 ) -> tuple[Scored, np.ndarray]:
     """Judge what the model said; return the scored rows and their hidden states, float32 (n_scored, width)."""
     scored = assemble(items, encoded, answers.log_probs, answers.failed, form)

@@ -31,7 +31,7 @@ Found = tuple[list[Row], list[Row]]
 says more, and what stands aside."""
 
 
-class Question(NamedTuple):
+class BoardQuestion(NamedTuple):
     """A question of a study's owner, and what answers it from the tables of one method.
 
     `door` is its short name; `note` says what is presumed. Its bars are in `unit`: "points" or "log loss". They are
@@ -283,25 +283,25 @@ _AT_ONCE = (
     "less than half of some. Intervals, comparisons and ranks of a data set all hold at once at 95 %."
 )
 
-QUESTIONS: tuple[Question, ...] = (
-    Question(
+QUESTIONS: tuple[BoardQuestion, ...] = (
+    BoardQuestion(
         "promises", "Promised and kept", "Which {models} promise more than they keep, and by how much?",
         "The {rate} less the mean {probability}, in points, with the 95 % interval of each by itself: more or less is "
         "promised where it excludes 0. Left of 0: {over}.", _promises,
     ),
-    Question(
+    BoardQuestion(
         "calibration_cost", "Best calibrated",
         "Which {probabilities} are best calibrated, and what does it cost that they are not?",
         "What a map of the {probability} alone saves per row, in log loss, where it has not seen the row: what a "
         "reliability diagram can show." + _AT_ONCE, _ranked("calibration_cost"), "log loss", ordered=True, several=True,
     ),
-    Question(
+    BoardQuestion(
         "hidden_cost", "What is hidden", "Which hide the least, and what does it cost?",
         "What the correction saves per row, in log loss, beyond the best map of the {probability} alone: errors that "
         "cancel among rows of equal {probability}. What the correction did not find is not in it." + _AT_ONCE,
         _ranked("hidden_cost"), "log loss", ordered=True, several=True,
     ),
-    Question(
+    BoardQuestion(
         "together", "Failing together", "Where do all of them fail together, and where only one?",
         "A {model} is compared with its own {rows} of equal {probability} alone, and what {models} make of one {row} "
         "is presumed to hang together. Sizes are of all {models}, taken together, with an interval that allows for the "
@@ -310,31 +310,31 @@ QUESTIONS: tuple[Question, ...] = (
         "adjustment over all tested cells. That nothing is named does not prove that nothing is hidden.", _together,
         several=True,
     ),
-    Question(
+    BoardQuestion(
         "best", "Best in each group", "Which is best calibrated in each group?",
         "By the absolute difference of {rate} and mean {probability}, which errors within a group may cancel. The "
         "{models} are compared on the same rows; all comparisons of all groups of a data set hold at once at 95 %.",
         _best, several=True,
     ),
-    Question(
+    BoardQuestion(
         "corrected", "What correcting leaves", "What does correcting each of them leave?",
         "Log loss saved per row, on rows that the correction has not seen, with the 95 % interval of each by itself. "
         "Right of 0: corrected is better.", _corrected, "log loss",
     ),
-    Question(
+    BoardQuestion(
         "log_loss_corrected", "Best once corrected", "Which is best once it is corrected?",
         "Log loss per row of the corrected {probabilities}, on rows that the correction has not seen: it rewards a "
         "{model} for telling apart what it knows." + _AT_ONCE, _ranked("log_loss_corrected"), "log loss", ordered=True,
         several=True,
     ),
-    Question(
+    BoardQuestion(
         "elsewhere", "Corrections of others", "Does the correction of one {model} serve another?",
         "Log loss saved per row when the hidden part of the first {model}'s correction, in log-odds, is added to the "
         "second {model}'s own correction by the {probability} alone, on {rows} whose outcomes neither has seen. All "
         "intervals of a data set hold at once at 95 %. On new rows the first {model} has to be asked, too.", _elsewhere,
         "log loss", several=True,
     ),
-    Question(
+    BoardQuestion(
         "few", "Rows enough", "Which have too few rows to say, and how many more would it take?",
         "Intervals, and errors that would be found, are presumed to shrink with the square root of the rows; rows "
         "that hang together are presumed to do so as they do here. A hidden error is one beside rows of equal "

@@ -24,10 +24,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
-from scipy.special import expit, logit
+from scipy.special import expit
 
+from miscal.calibration.calibrators import logit
 from miscal.calibration.labelled_rows import LabelledRows, take_rows
-from miscal.calibration.metrics.scores import LOG_LOSS_CLIP, log_losses
+from miscal.calibration.metrics.scores import log_losses
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.fitted_rows import evaluated_rows
@@ -388,14 +389,14 @@ def measure_transfer_shifts(models: Sequence[ModelRows]) -> TableRows:
     if len(models) > MOST_TRIED:
         return {"transfer_shifts": []}
     paired, rows, influences = PairedModels.of(models), [], []
-    shifts = [_logit(one.corrected) - _logit(one.visible) for one in models]
+    shifts = [logit(one.corrected) - logit(one.visible) for one in models]
     for one, other in permutations(range(len(models)), 2):
         inside, teaching = _both(paired, one, other)
         if len(inside) < LEDGER_DEFAULTS.min_rows or np.abs(shifts[one]).max() <= _ROUNDING:
             continue
         judged, at = models[other], paired.at[other][inside]
         confidences = {"raw": judged.rows.confidence[at], "visible": judged.visible[at], "own": judged.corrected[at]}
-        confidences["transferred"] = expit(_logit(judged.visible[at]) + shifts[one][teaching])
+        confidences["transferred"] = expit(logit(judged.visible[at]) + shifts[one][teaching])
         losses = {name: log_losses(judged.rows.correct[at], f) for name, f in confidences.items()}
         saved, influence = paired.mean_of(other, losses["visible"] - losses["transferred"], inside)
         named = {name: judged.named[name] for name in ("dataset", "method")}
@@ -407,10 +408,6 @@ def measure_transfer_shifts(models: Sequence[ModelRows]) -> TableRows:
     for row, margin in zip(rows, margins, strict=True):
         row |= with_ends("saved", row["saved"], (row["saved"] - float(margin), row["saved"] + float(margin)))
     return {"transfer_shifts": rows}
-
-
-def _logit(confidence: Floats) -> Floats:
-    return logit(np.clip(confidence, LOG_LOSS_CLIP, 1 - LOG_LOSS_CLIP))
 
 
 def _both(paired: PairedModels, one: int, other: int) -> tuple[Ints, Ints]:

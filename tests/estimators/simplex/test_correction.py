@@ -11,6 +11,7 @@ from scipy.special import softmax
 from miscal.base.errors import CorruptFile, InputError
 from miscal.base.folders import built, load, rebuilding, save_state, state_of
 from miscal.calibration.global_map import SIMPLEX_MAPS, class_log_losses, log_probabilities
+from miscal.estimators.auto.trees import ShallowTrees
 from miscal.estimators.simplex.correction import SimplexCorrection, fit_simplex
 from miscal.estimators.simplex.shifts import LinearShift, TreeShift
 
@@ -159,9 +160,9 @@ def test_trees_as_arrays_answer_as_lightgbm_does():
     settings = {"objective": "multiclass", "num_class": 3, "num_leaves": 8, "num_threads": 1, "verbosity": -1}
     booster = lightgbm.train(settings, lightgbm.Dataset(X, code), 12)
     new = np.random.default_rng(1).normal(size=(200, 4))
-    found = TreeShift.of(booster.model_to_string(), 3).at(new, *[np.zeros((200, 3))] * 2)
+    found = ShallowTrees.of(booster.model_to_string(), 3)(new)
     np.testing.assert_allclose(found, booster.predict(new, raw_score=True), atol=1e-12)
-    assert (TreeShift.of("", 3).at(new, *[np.zeros((200, 3))] * 2) == 0).all()
+    assert (ShallowTrees.of("", 3)(new) == 0).all()
 
 
 @pytest.mark.parametrize(

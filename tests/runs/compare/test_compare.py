@@ -16,11 +16,11 @@ from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.run import RunContent
 from miscal.findings.conditions.column_kinds import Value
-from miscal.findings.ledger.scan import cut_into_strata
+from miscal.findings.ledger.blocks import cut_into_strata
 from miscal.runs.compare.compared_rows import RunRows, Sides, match_rows
 from miscal.runs.compare.comparison import LOWER_IS_BETTER, RunComparison, beside, judged, of_rows
 from miscal.runs.compare.document import MeasurePair
-from miscal.runs.compare.estimates import Candidates, nearer_mean, recalibration_saving
+from miscal.runs.compare.estimates import ComparedGroups, nearer_mean, recalibration_saving
 
 pytestmark = pytest.mark.whole
 
@@ -225,7 +225,7 @@ def test_where_nothing_differs_nothing_is_named(paired):
     draws = 200
     for seed in range(draws):
         one, two = world(seed, n=1_000) if paired else (world(seed, n=1_000)[0], world(seed + draws, n=1_000)[1])
-        named += bool(Candidates(match_rows(one, two)).differing())
+        named += bool(ComparedGroups(match_rows(one, two)).differing())
     # 5 % of 200 and three standard errors
     assert named <= 19
 

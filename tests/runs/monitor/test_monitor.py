@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 from miscal.base.errors import InputError, MismatchError
-from miscal.evidence.simultaneous import SUMS, clipped_logit
+from miscal.calibration.calibrators import logit
+from miscal.evidence.simultaneous import SUMS
 from miscal.runs.monitor import state as states
 from miscal.runs.monitor.document import BROKEN, FINDING, GAIN, HOLDS, LEVEL, PROMISE, THRESHOLD, UNKNOWN, LookNumbers
 from miscal.runs.monitor.new_rows import NewLabelled
@@ -23,11 +24,11 @@ def rows_of(seed=0, n=400, *, off=0.0, left=0.0, turn=0.0, units=None, days=0.0)
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 3)).astype(np.float32)
     f = rng.uniform(0.2, 0.9, n)
-    corrected = expit(clipped_logit(f) + 0.6 * np.sign(X[:, 0]))
+    corrected = expit(logit(f) + 0.6 * np.sign(X[:, 0]))
     unit = np.arange(n) if units is None else np.sort(rng.integers(0, units, n))
     unit = np.unique(unit, return_inverse=True)[1]
     moved = days * rng.normal(size=unit.max() + 1)[unit] if days else 0.0
-    rate = expit(clipped_logit(corrected) + off + left * np.sign(X[:, 1]) - turn * np.sign(X[:, 0]) + moved)
+    rate = expit(logit(corrected) + off + left * np.sign(X[:, 1]) - turn * np.sign(X[:, 0]) + moved)
     y = (rng.random(n) < rate).astype(float)
     group = None if units is None else unit.astype(str).astype(object)
     return NewLabelled(X, y, f, corrected, np.ones(n, bool), unit, group)

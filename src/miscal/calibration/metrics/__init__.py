@@ -12,6 +12,5 @@ confidences ``y_true`` and ``y_prob``.
 - Slices: :func:`worst_slice_gap`, of regimes :func:`worst_slice`. Diagrams: :func:`reliability_curve`,
   :func:`smooth_reliability_curve`. Means: :func:`mean_interval`, :func:`wilson` for shares.
 - Decisions at a threshold: :func:`implied_threshold`, :func:`net_benefit`, :func:`net_benefit_gain`; deferral of the
-  least confident rows: :func:`risk_at_coverage`, :func:`risk_coverage_area`, :func:`deferral_gains`.
-- Random draws of a calibrated model: :func:`smece_null`.
+  least confident rows: :func:`risk_at_coverage`, :func:`deferral_gains`.
 """

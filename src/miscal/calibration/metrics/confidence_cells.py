@@ -13,15 +13,7 @@ import numpy as np
 
 from miscal.base.errors import InputError
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.metrics.smooth import (
-    DRAW_ERROR,
-    bin_residuals,
-    cells_of_rows,
-    cosine_moments,
-    expected_floor,
-    smoothed_density,
-    solve,
-)
+from miscal.calibration.metrics import smooth
 
 Statistic = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """From residual mass (B, G) and row mass (B, G) of the cells to one number per draw (B,)."""
@@ -104,7 +96,7 @@ def merge(rows: LabelledRows, label: np.ndarray | None = None, *, effect: float 
     array([2.])
     """
     correct, confidence, weight = rows.correct, rows.confidence, rows.shares
-    n_cells = cells_of_rows(len(confidence)) // _CELLS_SHARE
+    n_cells = smooth.cells_of_rows(len(confidence)) // _CELLS_SHARE
     _, weight_rank = np.unique(weight, return_inverse=True)
     label = np.zeros(len(confidence), dtype=np.int64) if label is None else label
     # cell, label and weight in one whole number
@@ -242,7 +234,7 @@ def smece_statistic(cells: ConfidenceCells, chosen: np.ndarray | None = None) ->
         (np.r_[1 - share, share], (np.r_[cell, cell + 1], np.r_[index, index])), shape=(n_nodes + 1, len(location))
     )
 
-    noise = expected_floor(float(cells.count[picked].sum()))
+    noise = smooth.expected_floor(float(cells.count[picked].sum()))
 
     def statistic(residual: np.ndarray, mass: np.ndarray) -> np.ndarray:
         if chosen is not None:
@@ -251,7 +243,7 @@ def smece_statistic(cells: ConfidenceCells, chosen: np.ndarray | None = None) ->
         scaled = residual / total[:, None]
         step = max(1, _BLOCK // n_nodes)
         parts = [(spread @ scaled[i : i + step].T).T.copy() for i in range(0, len(scaled), step)]
-        return np.concatenate([solve(part, noise, integration_error=DRAW_ERROR) for part in parts])
+        return np.concatenate([smooth.solve(part, noise, integration_error=smooth.DRAW_ERROR) for part in parts])
 
     return statistic
 
@@ -272,7 +264,9 @@ def smooth_residual(cells: ConfidenceCells, sigma: float) -> np.ndarray:
     Returns numpy.ndarray: float64, shape (G,).
     """
     sigma = max(sigma, 2 / cells.n_cells)
-    nodes = [bin_residuals(cells.location, v, 4 * cells.n_cells) for v in (cells.residual(cells.rate), cells.mass)]
-    top, bottom = smoothed_density(cosine_moments(np.stack(nodes)), sigma)
+    nodes = [
+        smooth.bin_residuals(cells.location, v, 4 * cells.n_cells) for v in (cells.residual(cells.rate), cells.mass)
+    ]
+    top, bottom = smooth.smoothed_density(smooth.cosine_moments(np.stack(nodes)), sigma)
     grid = np.linspace(0, 1, len(top))
     return np.interp(cells.location, grid, top / np.maximum(bottom, 1e-12))

@@ -148,20 +148,6 @@ def risk_at_coverage(correct: Any, score: Any, coverage: Sequence[float]) -> np.
     return _risks(*_ranked(rows)(np.ones((1, len(rows)))), _checked_coverage(coverage))[0]
 
 
-def risk_coverage_area(correct: Any, score: Any) -> float:
-    """Area under the risk-coverage curve: the mean risk over all numbers of rows kept, 1 to n.
-
-    Returns float: In [0, 1].
-
-    Examples
-    --------
-    >>> risk_coverage_area([1, 0], [0.9, 0.1]), risk_coverage_area([1, 0], [0.5, 0.5])
-    (0.25, 0.5)
-    """
-    rows = check_rows(correct, score)
-    return float(_areas(*_ranked(rows)(np.ones((1, len(rows)))))[0])
-
-
 @dataclass(frozen=True)
 class DeferralGain:
     """What another score changes for deferral.

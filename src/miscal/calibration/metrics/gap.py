@@ -18,6 +18,7 @@ import numpy as np
 from miscal.base.checks import check_lengths
 from miscal.base.errors import InputError
 from miscal.calibration.labelled_rows import LabelledRows, check_predictions, check_rows, check_slices
+from miscal.calibration.metrics import inference
 from miscal.calibration.metrics.confidence_cells import (
     ConfidenceCells,
     Statistic,
@@ -26,18 +27,6 @@ from miscal.calibration.metrics.confidence_cells import (
     observed,
     smece_statistic,
     smooth_residual,
-)
-from miscal.calibration.metrics.inference import (
-    DRAWS,
-    INTERVAL_DRAWS,
-    ErrorEstimate,
-    RandomState,
-    effect_given_confidence,
-    invert,
-    mean_limit,
-    null_draws,
-    p_value_of,
-    smece_ends,
 )
 from miscal.calibration.metrics.smooth import smece_of_residuals
 
@@ -49,7 +38,7 @@ MIN_SLICE_ROWS = 30
 would say more about chance than about the slice. Not tuned."""
 
 
-class GapNumbers(ErrorEstimate):
+class GapNumbers(inference.ErrorEstimate):
     """Worst-slice SmoothECE gap; ``worst`` names the slice."""
 
     worst: str | None = None
@@ -242,8 +231,8 @@ def gap_of(
     label: np.ndarray,
     *,
     min_rows: int = MIN_SLICE_ROWS,
-    n_draws: int = DRAWS,
-    random_state: RandomState = 0,
+    n_draws: int = inference.DRAWS,
+    random_state: inference.RandomState = 0,
     known: Mapping[str, tuple[float, float]] | None = None,
 ) -> GapEstimate:
     """Measure the gap of rows, with interval, floor and p-value.
@@ -260,17 +249,17 @@ def gap_of(
         # whatever the outcomes are
         return found.model_copy(update={"interval": (0.0, 0.0), "floor": 0.0, "p_value": 1.0})
     parts = {name: rows.take(inside) for name, inside in in_slice.items()}
-    cells = merge(rows, label, effect=max(map(effect_given_confidence, (rows, *parts.values()))))
+    cells = merge(rows, label, effect=max(map(inference.effect_given_confidence, (rows, *parts.values()))))
     statistic = _gap_statistic(cells, list(found.slices))
-    null = null_draws(cells, statistic, n_draws, random_state)
-    shape, n_draws = _sliced_shape(cells), min(n_draws, INTERVAL_DRAWS)
+    null = inference.null_draws(cells, statistic, n_draws, random_state)
+    shape, n_draws = _sliced_shape(cells), min(n_draws, inference.INTERVAL_DRAWS)
     tested = None
     if expected(cells, statistic, np.clip(cells.location + shape, 0.0, 1.0)) > 0:
         # no smECE is below its |mean residual|, so neither is a slice's upper end
-        least_high = max(map(mean_limit, parts.values())) - found.smece
-        tested = invert(cells, statistic, shape, least_high, n_draws, random_state)
+        least_high = max(map(inference.mean_limit, parts.values())) - found.smece
+        tested = inference.invert(cells, statistic, shape, least_high, n_draws, random_state)
     ends = {
-        name: (known or {}).get(name) or smece_ends(part, n_draws, random_state)
+        name: (known or {}).get(name) or inference.smece_ends(part, n_draws, random_state)
         for name, part in {**parts, "all": rows}.items()
     }
     # the least and the largest gap that the intervals of the slices and of all rows allow
@@ -280,5 +269,5 @@ def gap_of(
         # the test excludes a gap of 0 where nothing is wrong, which says nothing where all rows together are off
         low = interval[0] if ends["all"][0] > 0 else tested[0] or min(0.0, interval[0])
         interval = low, tested[1]
-    p_value = p_value_of(null, observed(cells, statistic))
+    p_value = inference.p_value_of(null, observed(cells, statistic))
     return found.model_copy(update={"interval": interval, "floor": float(null.mean()), "p_value": p_value})

@@ -25,10 +25,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from miscal.base.checks import check_confidence
 from miscal.base.document import MeasureAgainstNull, Number
 from miscal.base.errors import InputError
-from miscal.calibration.labelled_rows import LabelledRows, check_predictions, check_rows
+from miscal.calibration.labelled_rows import LabelledRows, check_predictions
+from miscal.calibration.metrics import scores
 from miscal.calibration.metrics.confidence_cells import (
     ConfidenceCells,
     Statistic,
@@ -38,17 +38,6 @@ from miscal.calibration.metrics.confidence_cells import (
     simulate,
     smece_statistic,
     smooth_residual,
-)
-from miscal.calibration.metrics.scores import (
-    CONFIDENCE_LEVEL,
-    bin_index,
-    ece_of,
-    log_losses,
-    mean_of_values,
-    mean_residual,
-    mean_value,
-    squared_errors,
-    wilson,
 )
 from miscal.calibration.metrics.smooth import smece_of_residuals, smece_value
 from miscal.calibration.survey_design import effect_of_groups, kish
@@ -98,7 +87,7 @@ class ErrorEstimate(MeasureAgainstNull):
     @property
     def distinguishable(self) -> bool:
         """Whether the p-value is at most 0.05."""
-        return self.p_value is not None and self.p_value <= 1 - CONFIDENCE_LEVEL
+        return self.p_value is not None and self.p_value <= 1 - scores.CONFIDENCE_LEVEL
 
     def __str__(self) -> str:
         """Return the estimate in words, if all of it is known."""
@@ -107,22 +96,6 @@ class ErrorEstimate(MeasureAgainstNull):
         low, high = self.interval
         text = f"{self.value:.4f} [{low:.4f}, {high:.4f}], floor {self.floor:.4f}, p = {self.p_value:.3g}"
         return text if self.distinguishable else text + "; not distinguishable from calibrated"
-
-
-def smece_null(confidence: Any, *, n_draws: int = DRAWS, random_state: RandomState = 0) -> np.ndarray:
-    """Return smECE of draws y* ~ Bernoulli(f): what a calibrated model with these confidences shows.
-
-    Takes confidence (n,): confidences in [0, 1]; n_draws: draws B; random_state: source of
-    randomness. Returns numpy.ndarray: float64, shape (B,).
-
-    Examples
-    --------
-    >>> smece_null([0.0, 1.0], n_draws=2)
-    array([0., 0.])
-    """
-    f = check_confidence(confidence)
-    cells = merge(check_rows(np.zeros(len(f)), f))
-    return null_draws(cells, smece_statistic(cells), n_draws, random_state)
 
 
 def null_draws(cells: ConfidenceCells, statistic: Statistic, n_draws: int, random_state: RandomState) -> np.ndarray:
@@ -181,7 +154,7 @@ def effect_given_confidence(rows: LabelledRows) -> float:
         return 1.0
     residual = rows.correct - rows.confidence
     n_bins = int(np.clip(len(np.unique(rows.group)) // _GROUPS_PER_BIN, 1, _BINS))
-    index = bin_index(rows.confidence, n_bins, "width", np.full(len(rows), 1 / len(rows)))
+    index = scores.bin_index(rows.confidence, n_bins, "width", np.full(len(rows), 1 / len(rows)))
     mean = np.bincount(index, residual) / np.maximum(np.bincount(index), 1)
     return effect_of_groups(residual - mean[index], rows.group, rows.shares) * rows.factor**2
 
@@ -243,7 +216,7 @@ def binned_error_of(
     rows: LabelledRows, n_draws: int, random_state: RandomState, n_bins: int = 15, strategy: str = "width"
 ) -> ErrorEstimate:
     """Measure the binned ECE of rows, as :func:`measure_ece` does."""
-    index = bin_index(rows.confidence, n_bins, strategy, rows.shares)
+    index = scores.bin_index(rows.confidence, n_bins, strategy, rows.shares)
     cells = merge(rows, index, effect=effect_given_confidence(rows))
     statistic = _ece_statistic(cells)
     return _measured(observed(cells, statistic), cells, statistic, mean_limit(rows), n_draws, random_state)
@@ -272,7 +245,7 @@ def _ece_statistic(cells: ConfidenceCells) -> Statistic:
 
 def mean_limit(rows: LabelledRows) -> float:
     """Return the largest absolute value in the interval of the mean residual; 1 where there is no interval."""
-    interval = mean_residual(rows).interval
+    interval = scores.mean_residual(rows).interval
     return 1.0 if interval is None else max(abs(end) for end in interval)
 
 
@@ -306,7 +279,7 @@ def invert(
         if scale not in points:
             rate = np.clip(cells.location + scale * unit * shape, 0.0, 1.0)
             draws = simulate(cells, rate, statistic, n_draws, rng, resample=True)
-            quantiles = np.quantile(draws, [(1 - CONFIDENCE_LEVEL) / 2, 0.5, (1 + CONFIDENCE_LEVEL) / 2])
+            quantiles = np.quantile(draws, [(1 - scores.CONFIDENCE_LEVEL) / 2, 0.5, (1 + scores.CONFIDENCE_LEVEL) / 2])
             points[scale] = [expected(cells, statistic, rate), *quantiles.tolist()]
         return points[scale]
 
@@ -388,7 +361,7 @@ def _mean_of(values: RowValues, rows: LabelledRows, *_draws: Any, low: float = -
     y, f = rows.correct, rows.confidence
     value = values(y, f)
     flipped = float(np.sqrt(rows.shares @ np.square(values(1 - y, f) - value)))
-    found = mean_of_values(rows, value, unit=flipped)
+    found = scores.mean_of_values(rows, value, unit=flipped)
     ends = found.interval and (max(found.interval[0], low), min(found.interval[1], high))
     return found.model_copy(update={"interval": ends})
 
@@ -398,25 +371,25 @@ def _accuracy(rows: LabelledRows, *_draws: Any) -> MeasureAgainstNull:
     share = float(rows.shares @ rows.correct)
     left = rows.correct - share
     effect = kish(rows.shares, left**2) * effect_of_groups(left, rows.group, rows.shares) * rows.factor**2
-    low, high = wilson(np.clip(share, 0.0, 1.0), len(rows) / effect)
+    low, high = scores.wilson(np.clip(share, 0.0, 1.0), len(rows) / effect)
     return MeasureAgainstNull(value=share, interval=(float(low), float(high)))
 
 
 def _mean(
     name: str, label: str, values: RowValues, better: Literal["lower", "higher"] | None = None, **ends: float
 ) -> Metric:
-    return Metric(name, label, partial(mean_value, values=values), partial(_mean_of, values, **ends), better)
+    return Metric(name, label, partial(scores.mean_value, values=values), partial(_mean_of, values, **ends), better)
 
 
 METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (
-        Metric("accuracy", "Accuracy", partial(mean_value, values=lambda y, f: y), _accuracy),
+        Metric("accuracy", "Accuracy", partial(scores.mean_value, values=lambda y, f: y), _accuracy),
         _mean("confidence", "Mean confidence", lambda y, f: f, low=0.0, high=1.0),
         Metric("smece", "smECE", smece_value, smece_of, "lower"),
-        Metric("ece", "ECE", ece_of, binned_error_of),
-        _mean("brier", "Brier", squared_errors, "lower", low=0.0, high=1.0),
-        _mean("log_loss", "Log loss", log_losses, "lower"),
+        Metric("ece", "ECE", scores.ece_of, binned_error_of),
+        _mean("brier", "Brier", scores.squared_errors, "lower", low=0.0, high=1.0),
+        _mean("log_loss", "Log loss", scores.log_losses, "lower"),
     )
 }
 """Every metric by name, in the order in which tables list them."""

@@ -64,7 +64,7 @@ def run_discovery(
     import time
     from contextlib import ExitStack
 
-    from miscal.base.progress import Progress
+    from miscal.base.process import Progress
     from miscal.base.workers import copying
     from miscal.report import write_run
     from miscal.runs.discover import check_settings

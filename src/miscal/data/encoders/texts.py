@@ -16,8 +16,7 @@ from miscal.base.checks import check_features
 from miscal.base.errors import FileError, InputError, MismatchError, TrustError
 from miscal.base.files import digest
 from miscal.base.folders import State, fields_of
-from miscal.base.process import installed, need
-from miscal.base.progress import with_progress
+from miscal.base.process import installed, need, with_progress
 from miscal.data.encoders.features import Embeddings, Encoder, FeatureColumns, Unknown
 from miscal.data.triples import InputLayout
 

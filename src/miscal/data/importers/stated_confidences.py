@@ -11,15 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from miscal.base.errors import InputError
-from miscal.data.importers.logs import (
-    Log,
-    Row,
-    Sample,
-    UnusableLog,
-    UnusableRow,
-    log_of,
-    number,
-)
+from miscal.data.importers import logs
 
 NO_NUMBER = "the stated confidence is no number from 0 to 100, or what stands beside the number leaves it open"
 """Why a row is left out that states a confidence which cannot be used."""
@@ -88,7 +80,7 @@ def confidence_of(value: Any, top: float | None = None) -> float | None:
     (None, None, None, None)
     """
     if not isinstance(value, str):
-        found = number(value)
+        found = logs.number(value)
         return found if found is not None and 0.0 <= found <= 100.0 else None
     written = _WHOLE.fullmatch(value)
     if written is None:
@@ -153,7 +145,7 @@ def outcome_of(value: Any) -> int:
         return int(value)
     right = _RIGHT.get(value.strip().lower()) if isinstance(value, str) and len(value) < 20 else None
     if right is None:
-        raise UnusableRow("the outcome is neither right nor wrong")
+        raise logs.UnusableRow("the outcome is neither right nor wrong")
     return right
 
 
@@ -192,23 +184,23 @@ def stated_row(
     metadata: Mapping[str, Any],
     note: str,
     right: Callable[[Any], int] = outcome_of,
-) -> Row:
+) -> logs.Row:
     """Return the row of an answer whose confidence the model stated; None is one that cannot be read."""
     if confidence is None:
-        raise UnusableRow(NO_NUMBER)
+        raise logs.UnusableRow(NO_NUMBER)
     own = {IN_TEXT: in_text(answer) is not None} if isinstance(answer, str) and answer else {}
-    return Row(name, text, confidence, right(outcome), metadata={**metadata, **own}, note=note, stated=True)
+    return logs.Row(name, text, confidence, right(outcome), metadata={**metadata, **own}, note=note, stated=True)
 
 
 def answers_log(
     path: Path,
-    samples: Iterable[tuple[str, Sample]],
-    row_of: Callable[[str, Sample], Row],
+    samples: Iterable[tuple[str, logs.Sample]],
+    row_of: Callable[[str, logs.Sample], logs.Row],
     *,
-    notes: Callable[[Sequence[Row]], Iterable[str]] = lambda rows: (),
-    without: tuple[Sequence[str], str | Callable[[], Log]] = ((), ""),
-    after: Callable[[list[Row]], list[Row]] = list,
-) -> Log:
+    notes: Callable[[Sequence[logs.Row]], Iterable[str]] = lambda rows: (),
+    without: tuple[Sequence[str], str | Callable[[], logs.Log]] = ((), ""),
+    after: Callable[[list[logs.Row]], list[logs.Row]] = list,
+) -> logs.Log:
     """Put the answers of a log into rows.
 
     ``samples`` are records of the log, each beside the id by which it is named where it is left out. ``without`` holds
@@ -221,25 +213,25 @@ def answers_log(
             row = row_of(name, sample)
             # what was stated may be percent, and is checked with all others
             if not (row.stated or row.confidence is None or 0 <= row.confidence <= 1):
-                raise UnusableRow("their confidence is no number from 0 to 1")
+                raise logs.UnusableRow("their confidence is no number from 0 to 1")
             rows.append(row)
-        except UnusableRow as reason:
+        except logs.UnusableRow as reason:
             left_out[str(reason)].append(name)
     reasons, refusal = without
     if not rows and left_out.keys() & {*reasons}:
         if callable(refusal):
             return refusal()
-        raise UnusableLog(f"{path} holds no {refusal}")
+        raise logs.UnusableLog(f"{path} holds no {refusal}")
     try:
         # those that are as they were stated become probabilities, all on one scale
         shares = iter(shares_of([row.confidence for row in rows if row.stated]))
     except InputError as error:
-        raise UnusableLog(f"{path}: {error}") from error
+        raise logs.UnusableLog(f"{path}: {error}") from error
     rows = after([replace(row, confidence=next(shares)) if row.stated else row for row in rows])
-    return log_of(path, rows, left_out, [*notes(rows), *certain(path, rows)])
+    return logs.log_of(path, rows, left_out, [*notes(rows), *certain(path, rows)])
 
 
-def certain(path: Path, rows: Sequence[Row]) -> list[str]:
+def certain(path: Path, rows: Sequence[logs.Row]) -> list[str]:
     """Warn of certainty that nobody may have stated: 100 is also what judges write where an answer states nothing.
 
     Where the texts of the answers are in the log, the answers of 100 % that state none are counted, beside the share of
@@ -298,7 +290,7 @@ def value_of(score: Any, label: Any = None) -> float | None:
     for given in (score, label):
         if isinstance(given, bool):
             return float(given)
-        found = number(given)
+        found = logs.number(given)
         if found is not None and math.isfinite(found):
             return found
         if isinstance(given, str) and given.strip().lower() in _VERDICTS:
@@ -308,7 +300,7 @@ def value_of(score: Any, label: Any = None) -> float | None:
 
 def judged_log(
     path: Path, tool: str, judgements: Sequence[Judgement], judged: Mapping[str, Judged], expected: str
-) -> Log:
+) -> logs.Log:
     """Put the judgements of each answer into one row: a column for each name and kind of judge.
 
     The columns ``judge`` and ``human`` repeat two of them: those of the name that most answers have both of; without
@@ -316,7 +308,7 @@ def judged_log(
     judgements is refused as one that holds nothing of what was `expected`.
     """
     if not judgements:
-        raise UnusableLog(f"{path} holds no {expected}")
+        raise logs.UnusableLog(f"{path} holds no {expected}")
     values: dict[str, dict[tuple[str, By], list[float]]] = defaultdict(lambda: defaultdict(list))
     left_out: dict[str, list[str]] = {}
     for one in judgements:
@@ -330,7 +322,9 @@ def judged_log(
         text, about = judged.get(subject) or (None, {})
         single = {key: _one(given, key[1]) for key, given in own.items()}
         metadata = {**about, **{f"{name}_{by}": value for (name, by), value in single.items()}}
-        rows.append(Row(subject, text, judge=single.get(judge), human=human and single.get(human), metadata=metadata))
+        rows.append(
+            logs.Row(subject, text, judge=single.get(judge), human=human and single.get(human), metadata=metadata)
+        )
     if unjudged := [row.id for row in rows if row.judge is None]:
         left_out["there is no score of the judge"] = unjudged
     rows = [row for row in rows if row.judge is not None]
@@ -353,7 +347,7 @@ def judged_log(
         )
     if not any(row.text for row in rows):
         notes.append(f"{tool}: the inputs are not in this file, so that there is no column text")
-    return log_of(path, rows, left_out, notes)
+    return logs.log_of(path, rows, left_out, notes)
 
 
 def _chosen(
@@ -364,7 +358,7 @@ def _chosen(
     judges: By = "judge" if any(by == "judge" for (_, by), _ in counts) else "code"
     names = [name for (name, by), _ in counts if by == judges]
     if not names:
-        raise UnusableLog(
+        raise logs.UnusableLog(
             f"{path} holds no score of a judge (an LLM or code), only "
             + ("verdicts of people" if counts else "judgements that are no numbers")
             + ": export the judge's scores of the same answers, too"

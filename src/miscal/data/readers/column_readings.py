@@ -22,7 +22,7 @@ from miscal.data.encoders.texts import text_encoder
 from miscal.data.readers.candidate_groups import FEW_UNITS, candidate_groups, names_identity
 from miscal.data.readers.leaks import LEAST_CHANCE, Leak, LeakSearch, blank_leaks
 from miscal.data.readers.names import RIGHT
-from miscal.data.readers.opening import Frame, is_table
+from miscal.data.readers.opening import FrameSource, is_table
 from miscal.data.readers.roles import Roles
 from miscal.data.readers.rows import TableRows
 
@@ -449,5 +449,5 @@ def _table(X: Any) -> pl.DataFrame:
         if values.ndim != 2:
             raise InputError(f"X must be two-dimensional, of shape (n, d), or n texts; its shape is {values.shape}")
         X = {f"x{k}": values[:, k] for k in range(values.shape[1])}
-    table = Frame(X)
+    table = FrameSource(X)
     return table.load(table.columns)

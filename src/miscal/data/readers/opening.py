@@ -189,7 +189,7 @@ def with_columns(source: Any, values: Mapping[str, Any]) -> Any:
     return columns
 
 
-class Frame(Source):
+class FrameSource(Source):
     """A table in memory, of which only the columns asked for are converted."""
 
     @classmethod
@@ -262,7 +262,7 @@ def _ordered(values: Any) -> pl.Enum | None:
     return pl.Enum(categories) if categories and all(isinstance(one, str) for one in categories) else None
 
 
-READERS: tuple[type[Source], ...] = (Parquet, Delimited, JsonLines, Frame)
+READERS: tuple[type[Source], ...] = (Parquet, Delimited, JsonLines, FrameSource)
 
 
 def open_source(source: Any, *, encoding: str = "utf-8", whole: bool = True) -> Source:

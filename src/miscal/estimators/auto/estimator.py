@@ -39,24 +39,12 @@ from miscal.calibration.calibrators import LOGIT_CLIP, Calibrator, logit
 from miscal.calibration.global_map import crossfit_global_map
 from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples
+from miscal.estimators.auto import model
 from miscal.estimators.auto.clusters import find_centres
 from miscal.estimators.auto.geometry import LOCAL, crossfit_local
 from miscal.estimators.auto.inputs import Scaler, find_support, fit_scaler
 from miscal.estimators.auto.kernels import WIDE, refined_scores
 from miscal.estimators.auto.member import CrossFitted, LearningRows, Query
-from miscal.estimators.auto.model import (
-    EARNING,
-    FIRST_STACK,
-    AutoModel,
-    Placement,
-    Portfolio,
-    ScoreCandidate,
-    columns,
-    crossfit_first,
-    first_prior,
-    shifts_of,
-    weighted,
-)
 from miscal.estimators.auto.readout import LocalShift
 from miscal.estimators.auto.ridge import negative_log_likelihood
 from miscal.estimators.auto.settings import AUTO
@@ -110,7 +98,7 @@ def inner_folds(units: NDArray[np.integer]) -> int:
     return AUTO.n_folds if len(np.unique(units)) <= AUTO.many_units else AUTO.n_folds_of_many
 
 
-def fit_auto(rows: Triples, *, seed: int = 0, shared: SharedInputs | None = None) -> AutoModel:
+def fit_auto(rows: Triples, *, seed: int = 0, shared: SharedInputs | None = None) -> model.AutoModel:
     """Fit the default estimator.
 
     Takes rows: all of positive weight, at least 20; shared: what several fits learn of the inputs but once.
@@ -132,7 +120,7 @@ def fit_auto(rows: Triples, *, seed: int = 0, shared: SharedInputs | None = None
         _candidate(learning, f"global map: {name}", odds - at.offset, chosen=name == chosen.name)
         for name, odds in log_odds.items()
     ]
-    return AutoModel(
+    return model.AutoModel(
         global_map=chosen,
         scaler=shared.scaler,
         place=fitted.place,
@@ -153,18 +141,18 @@ class _CrossFittedScores:
     first_scale: float
     refined: dict[str, CrossFitted]
     local: CrossFitted | None
-    place: Placement
+    place: model.Placement
     geometry: LocalShift
     parts: Shifts
     evidence: StructureEvidence
 
 
 def _fit_scores(rows: LearningRows) -> _CrossFittedScores:
-    members = crossfit_first(rows)
-    first = _stacked(rows, columns(shifts_of(members)), first_prior(members))
-    others = {name: score for name, score in members.items() if name not in EARNING}
+    members = model.crossfit_first(rows)
+    first = _stacked(rows, model.columns(model.shifts_of(members)), model.first_prior(members))
+    others = {name: score for name, score in members.items() if name not in model.EARNING}
     if len(others) < len(members):
-        alone = _stacked(rows, columns(shifts_of(others)), first_prior(others))
+        alone = _stacked(rows, model.columns(model.shifts_of(others)), model.first_prior(others))
         # a score that does not improve the stack of the others would only make it noisier
         if _loss(rows, alone) <= _loss(rows, first):
             members, first = others, alone
@@ -172,18 +160,18 @@ def _fit_scores(rows: LearningRows) -> _CrossFittedScores:
     scale = max(float(first.std()), 1e-3)
     refining = replace(rows, at=replace(rows.at, first=first / scale))
     refined = {name: fit(refining) for name, fit in refined_scores(rows).items()}
-    parts: Shifts = {FIRST_STACK: first, **shifts_of(refined)}
-    place, placed = Placement(), rows.at.inputs.x
+    parts: Shifts = {model.FIRST_STACK: first, **model.shifts_of(refined)}
+    place, placed = model.Placement(), rows.at.inputs.x
     if not rows.few_columns:
         # rows learned from are placed by their score out of fold
         wide = members[WIDE]
-        place = Placement(wide.member, max(float(wide.shift.std()), 1e-3))
+        place = model.Placement(wide.member, max(float(wide.shift.std()), 1e-3))
         placed = place.beside_components(wide.shift, rows.at.inputs)
-    local, geometry = crossfit_local(rows, placed, columns(parts))
+    local, geometry = crossfit_local(rows, placed, model.columns(parts))
     if local is not None:
         parts[LOCAL] = local.shift
     # the refined kernels stand on values that have seen other folds' labels: they do not vote on the claim
-    voting = columns({name: shift for name, shift in parts.items() if name not in refined})
+    voting = model.columns({name: shift for name, shift in parts.items() if name not in refined})
     evidence = weigh(rows.correct, rows.at.offset, _stacked(rows, voting), rows.at.raw, rows.folds, rows.weight)
     return _CrossFittedScores(members, scale, refined, local, place, geometry, parts, evidence)
 
@@ -200,32 +188,35 @@ def _stacked(rows: LearningRows, shifts: Array, prior: Array | None = None) -> N
 
 def _combine(
     rows: LearningRows, fitted: _CrossFittedScores, *, structure: bool
-) -> tuple[Portfolio, tuple[ScoreCandidate, ...]]:
+) -> tuple[model.Portfolio, tuple[model.ScoreCandidate, ...]]:
     """Weigh the parts of the last stack, or a first score alone; and list what was combined, the stack last."""
     later = fitted.refined if fitted.local is None else {**fitted.refined, LOCAL: fitted.local}
     scores = fitted.first | later
     table = {name: _candidate(rows, name, score.shift, settings=score.settings) for name, score in scores.items()}
-    stack = _candidate(rows, "stack", _stacked(rows, columns(fitted.parts), _prior(fitted)))
+    stack = _candidate(rows, "stack", _stacked(rows, model.columns(fitted.parts), _prior(fitted)))
     best = min(fitted.first, key=lambda name: table[name].log_loss)
     # Refined kernels stand on values that have seen other folds' labels: their stack's loss is flattered, and what is
     # better all the same is better. A stack without them evens out what its members err by, and is kept.
     alone = bool(fitted.refined) and table[best].log_loss < stack.log_loss
     if alone:
-        first, final = _only(best, fitted.first), _only(FIRST_STACK, fitted.parts)
+        first, final = _only(best, fitted.first), _only(model.FIRST_STACK, fitted.parts)
     else:
-        first = _weights(rows, shifts_of(fitted.first), first_prior(fitted.first))
+        first = _weights(rows, model.shifts_of(fitted.first), model.first_prior(fitted.first))
         final = _weights(rows, fitted.parts, _prior(fitted))
     final = {name: _trust(rows) * w for name, w in final.items()}
     # a first score counts by way of the first stack: its weight in it, times that of the stack
-    share = {name: final[FIRST_STACK] * w for name, w in first.items()} | final
+    share = {name: final[model.FIRST_STACK] * w for name, w in first.items()} | final
     members, others = ({name: score.member for name, score in own.items()} for own in (fitted.first, later))
     groups = members.get(GROUPS)
-    if groups is not None and (pairs := settle_pairs(rows, groups, weighted(shifts_of(scores), share))).effects:
+    if (
+        groups is not None
+        and (pairs := settle_pairs(rows, groups, model.weighted(model.shifts_of(scores), share))).effects
+    ):
         others[PAIRS], final[PAIRS], structure = pairs, 1.0, True
     weighed = [
         replace(c, weight=float(share[name]), chosen=bool(structure and share[name] > 0)) for name, c in table.items()
     ]
-    portfolio = Portfolio(members, first, fitted.first_scale, others, final)
+    portfolio = model.Portfolio(members, first, fitted.first_scale, others, final)
     return portfolio, (*weighed, replace(stack, chosen=structure and not alone))
 
 
@@ -247,19 +238,19 @@ def _only(name: str, names: Mapping[str, Any]) -> Weights:
 
 def _weights(rows: LearningRows, shifts: Shifts, prior: Array | None = None) -> Weights:
     """Weights of a stack on all rows, by name."""
-    found = stack_weights(columns(shifts), rows.correct, rows.at.offset, rows.weight, prior)
+    found = stack_weights(model.columns(shifts), rows.correct, rows.at.offset, rows.weight, prior)
     return dict(zip(shifts, found.tolist(), strict=True))
 
 
 def _candidate(
     rows: LearningRows, name: str, shift: Array, *, chosen: bool = False, settings: dict[str, Any] | None = None
-) -> ScoreCandidate:
+) -> model.ScoreCandidate:
     """Make the row of a shift in the table of candidates."""
     # the clip that the log loss of every method has
     p = np.clip(expit(rows.at.offset + shift), LOGIT_CLIP, 1 - LOGIT_CLIP)
     loss = np.average(negative_log_likelihood(rows.correct, logit(p)), weights=rows.weight)
     proxy = np.average((rows.correct - p) ** 2, weights=rows.weight)
-    return ScoreCandidate(name, float(loss), float(proxy), None, chosen, settings or {})
+    return model.ScoreCandidate(name, float(loss), float(proxy), None, chosen, settings or {})
 
 
 def _weighing(rows: Triples, known: NDArray[np.int64] | None = None) -> Triples:
@@ -312,7 +303,7 @@ class AutoField(Estimator):
     """
 
     most_rows_in_threads: ClassVar[int] = AUTO.most_rows_in_threads
-    model_: AutoModel
+    model_: model.AutoModel
     rows_: NDArray[np.int64]
 
     def __init__(self, *, random_state: int | np.random.Generator = 0, n_jobs: int | None = None) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from miscal.base.arrays import oriented, row_blocks
+from miscal.base.arrays import leading_eigenvectors, oriented, row_blocks
 from miscal.calibration.calibrators import logit
 from miscal.data.triples import InputLayout
 from miscal.estimators.auto.settings import AUTO
@@ -392,8 +392,7 @@ def _leading(products: Array, k: int) -> tuple[Array, Array]:
             products, k, n_oversamples=AUTO.component_oversampling, n_iter=AUTO.component_power_steps, random_state=0
         )
     else:
-        values, vectors = np.linalg.eigh(products)
-    order = np.argsort(values)[::-1][:k]
+        values, vectors = leading_eigenvectors(products, k)
     # directions without variance are rounding
-    order = order[values[order] > 1e-10 * max(values.max(), 1e-30)]
-    return values[order], vectors[:, order]
+    kept = values > 1e-10 * max(values[0], 1e-30)
+    return values[kept], vectors[:, kept]

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from miscal.base.errors import InternalError
 from miscal.base.process import without_warning
 from miscal.estimators.auto.inputs import ScoreInputs
 from miscal.estimators.auto.levels import LevelStatistics, level_columns
@@ -61,78 +60,112 @@ def tree_columns(inputs: ScoreInputs, of: str = ALL) -> NDArray[np.float32]:
     return np.concatenate([place[:, : 0 if of == NUMBERS else None], inputs.level[:, None], inputs.numbers], 1)
 
 
+MOST_LEAVES = 8
+"""Of a tree: a byte has a bit for each."""
+
+_SPLITS = MOST_LEAVES - 1
+
+_LOWEST = np.array([max((bits & -bits).bit_length() - 1, 0) for bits in range(1 << MOST_LEAVES)], dtype=np.intp)
+"""Place of the lowest bit that is set, by the byte."""
+
+_VALUES = 1 << 19
+"""Rows times trees that are looked at in one go: arrays of a few MB."""
+
+
 @dataclass(frozen=True, eq=False)
-class Forest:
-    """Trees of depth 3, completed: a leaf further up stands for all leaves below it.
+class ShallowTrees:
+    """Boosted trees of at most eight leaves as arrays: T trees, those of each class K places apart.
+
+    A row's leaf is found without walking down the tree (Lucchese et al., QuickScorer, SIGIR 2015): every split that
+    sends the row to the right strikes out the leaves on its left, and of the leaves that remain the leftmost is it.
 
     Attributes
     ----------
-    feature : ndarray of shape (7 T,), int
-        Column of each split: the first of every tree, the two below them, the four below those.
-    threshold : ndarray of shape (7 T,), float32
-        Rows at most so large go left.
-    value : ndarray of shape (T, 8), float64
-        Of the leaves, from left to right.
+    n_classes : int
+    feature : (T, 7) int64
+        Column of each split.
+    threshold : (T, 7) float64
+        Rows at most so large go left; infinite of splits that a tree does not have.
+    remaining : (T, 7) uint8
+        Leaves that are not to the left of the split: a bit for each, that of the leftmost leaf the lowest.
+    value : (T, 8) float64
+        Of the leaves from left to right.
     """
 
-    feature: NDArray[np.intp]
-    threshold: NDArray[np.float32]
+    n_classes: int
+    feature: NDArray[np.int64]
+    threshold: NDArray[np.float64]
+    remaining: NDArray[np.uint8]
     value: NDArray[np.float64]
 
     @classmethod
-    def of(cls, text: str) -> Self:
-        """Read LightGBM's text form."""
-        trees = [_complete(tree) for tree in written_trees(text)]
-        feature, threshold, value = (np.array(values) for values in zip(*trees, strict=True))
-        feature, threshold = (np.concatenate([of[:, part].ravel() for part in _LEVELS]) for of in (feature, threshold))
-        # the largest single-precision numbers that are not larger part such numbers alike
-        near = threshold.astype(np.float32)
-        near = np.where(near > threshold, np.nextafter(near, np.float32(-np.inf)), near)
-        return cls(feature.astype(np.intp), near, value)
+    def of(cls, text: str, n_classes: int = 1) -> Self:
+        """Read LightGBM's text form; an empty text is no tree."""
+        trees = [_arrays(tree) for tree in _written_trees(text)]
+        shape = ((-1, _SPLITS), (-1, _SPLITS), (-1, _SPLITS), (-1, MOST_LEAVES))
+        types = (np.int64, np.float64, np.uint8, np.float64)
+        parts = zip(*trees, strict=True) if trees else ((),) * 4
+        return cls(n_classes, *(np.array(one, t).reshape(s) for one, t, s in zip(parts, types, shape, strict=True)))
 
-    def __call__(self, columns: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Sum the leaves that rows of columns (n, q) fall into, (n,)."""
-        n, m = len(columns), len(self.value)
-        left = columns[:, self.feature] <= self.threshold
-        one, two = left[:, :m], left[:, m : 3 * m].reshape(n, m, 2)
-        three = left[:, 3 * m :].reshape(n, m, 4)
-        two = np.where(one, two[:, :, 0], two[:, :, 1])
-        # of the four last splits, the one that the first two lead to
-        three = np.where(
-            one,
-            np.where(two, three[:, :, 0], three[:, :, 1]),
-            np.where(two, three[:, :, 2], three[:, :, 3]),
+    def __call__(self, columns: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Sum the leaves that rows of columns (n, q) fall into, (n, K)."""
+        found = np.zeros((len(columns), self.n_classes))
+        trees = len(self.value) // self.n_classes
+        step = max(_VALUES // max(trees, 1), 1)
+        for start in range(0, len(columns) if trees else 0, step):
+            some = np.ascontiguousarray(columns[start : start + step].T, dtype=np.float64)
+            for k in range(self.n_classes):
+                found[start : start + step, k] = self._sums(some, slice(k, None, self.n_classes))
+        return found
+
+    def _sums(self, columns: NDArray[np.float64], trees: slice) -> NDArray[np.float64]:
+        """Sum the leaves of some trees that rows fall into, from columns (d, n)."""
+        feature, threshold, remaining, value = (
+            one[trees] for one in (self.feature, self.threshold, self.remaining, self.value)
         )
-        leaf = (~one).astype(np.intp) * 4 + (~two) * 2 + (~three)
-        return self.value.ravel()[leaf + 8 * np.arange(m)].sum(1)
+        left = np.full((len(value), columns.shape[1]), (1 << MOST_LEAVES) - 1, np.uint8)
+        for split in range(_SPLITS):
+            goes_left = columns[feature[:, split]] <= threshold[:, split, None]
+            left &= np.where(goes_left, np.uint8((1 << MOST_LEAVES) - 1), remaining[:, split, None])
+        return np.take_along_axis(value, _LOWEST[left], axis=1).sum(axis=0)
 
 
 _WRITTEN = {"split_feature": int, "threshold": float, "left_child": int, "right_child": int, "leaf_value": float}
 
 
-def written_trees(text: str) -> list[dict[str, list]]:
+def _written_trees(text: str) -> list[dict[str, list]]:
     """Return what each tree of LightGBM's text form consists of, by LightGBM's own names."""
     parts = re.split(r"^Tree=", text.split("\nend of trees")[0], flags=re.M)[1:]
     trees = [dict(line.split("=", 1) for line in part.splitlines() if "=" in line) for part in parts]
     return [{name: [*map(kind, tree.get(name, "").split())] for name, kind in _WRITTEN.items()} for tree in trees]
 
 
-_LEVELS = (slice(0, 1), slice(1, 3), slice(3, 7))
+def _arrays(tree: dict[str, list]) -> tuple[list[int], list[float], list[int], list[float]]:
+    """Return splits and leaves of a tree as LightGBM writes it."""
+    feature, threshold = tree["split_feature"], tree["threshold"]
+    children = list(zip(tree["left_child"], tree["right_child"], strict=True))
+    leaves, remaining = tree["leaf_value"], [0] * len(children)
+    order: list[int] = []
 
+    def walk(node: int) -> None:
+        # a node is the number of a split, or -1 less that of a leaf
+        if node < 0:
+            order.append(-1 - node)
+            return
+        before = len(order)
+        walk(children[node][0])
+        struck = (1 << len(order)) - (1 << before)
+        remaining[node] = (1 << MOST_LEAVES) - 1 - struck
+        walk(children[node][1])
 
-def _complete(tree: dict[str, list]) -> tuple[list[int], list[float], list[float]]:
-    """Features and thresholds of seven splits and values of eight leaves, of a tree as LightGBM writes it."""
-    features, thresholds, leaves = tree["split_feature"], tree["threshold"], tree["leaf_value"]
-    children = tree["left_child"], tree["right_child"]
-    # a node is the number of a split, or -1 less that of a leaf; a tree without a split is a leaf
-    level, feature, threshold = [0 if features else -1], [], []
-    for _ in _LEVELS:
-        feature += [features[node] if node >= 0 else 0 for node in level]
-        threshold += [thresholds[node] if node >= 0 else np.inf for node in level]
-        level = [side[node] if node >= 0 else node for node in level for side in children]
-    if any(node >= 0 for node in level):
-        raise InternalError("a boosted tree is deeper than its settings allow")
-    return feature, threshold, [leaves[-1 - node] for node in level]
+    walk(0 if children else -1)
+    absent = _SPLITS - len(children)
+    return (
+        feature + [0] * absent,
+        threshold + [np.inf] * absent,
+        remaining + [0] * absent,
+        [leaves[leaf] for leaf in order] + [0.0] * (MOST_LEAVES - len(order)),
+    )
 
 
 @dataclass(frozen=True)
@@ -141,7 +174,7 @@ class TreeMember(Member):
 
     Attributes
     ----------
-    forest : Forest
+    trees : ShallowTrees
     levels : tuple of ndarray of shape (size,), float64
         What stands for each level of the columns that have levels.
     of : {"all", "table", "numbers"}
@@ -150,14 +183,14 @@ class TreeMember(Member):
         Whether it starts from the log-odds of the confidence itself, not from those of the global map.
     """
 
-    forest: Forest
+    trees: ShallowTrees
     levels: tuple[NDArray[np.float64], ...] = ()
     of: str = ALL
     from_raw: bool = False
 
     def shift(self, at: Query) -> NDArray[np.float64]:
         """Logit shift of rows over the offset, (n,); positive raises the confidence."""
-        shift = self.forest(_with_levels(tree_columns(at.inputs, self.of), self.levels, at.inputs.codes))
+        shift = self.trees(_with_levels(tree_columns(at.inputs, self.of), self.levels, at.inputs.codes))[:, 0]
         return shift + at.start(self.from_raw) - at.offset
 
 
@@ -185,7 +218,7 @@ def crossfit_trees(rows: LearningRows, of: str = ALL, *, from_raw: bool = False)
     rounds, shift = path.best
     final = _Boosting(settings, seen.learned(), np.arange(len(rows)))
     final.grow(rounds, told[0][:0])
-    member = TreeMember(Forest.of(final.booster.model_to_string()), seen.levels, of, from_raw)
+    member = TreeMember(ShallowTrees.of(final.booster.model_to_string()), seen.levels, of, from_raw)
     return CrossFitted(member, start - rows.at.offset + shift, {"rounds": rounds})
 
 

@@ -103,7 +103,7 @@ class SimplexCorrection:
         """
         raw = log_probabilities(probability)
         base = self.global_map.apply(raw)
-        shift = sum(weight * member.at(X, base, raw) for weight, member in self.members)
+        shift = sum(weight * member.at(X, raw) for weight, member in self.members)
         found = np.exp(log_softmax(base + self.taken_back * (raw - base) + shift, axis=1))
         return found / found.sum(axis=1, keepdims=True)
 

@@ -7,9 +7,8 @@ equal probabilities the same.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,7 @@ from miscal.base.arrays import leading_eigenvectors, oriented
 from miscal.calibration.global_map import class_log_losses, softmax_path
 from miscal.data.triples import InputLayout
 from miscal.estimators.auto.member import CrossFitted
-from miscal.estimators.auto.trees import written_trees
+from miscal.estimators.auto.trees import MOST_LEAVES, ShallowTrees
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -68,10 +67,10 @@ class ClassRows:
 class ClassShift:
     """A fitted way: a dataclass, whose fields are what is saved of it."""
 
-    def at(self, X: NDArray, base: Floats, raw: Floats) -> Floats:
+    def at(self, X: NDArray, raw: Floats) -> Floats:
         """Shift of the log-probabilities of rows, (n, K), before they are normalised again.
 
-        `base` are those by the global map, (n, K), and `raw` those that were given.
+        `raw` are those that were given, (n, K).
         """
         raise NotImplementedError
 
@@ -106,7 +105,7 @@ class LinearShift(ClassShift):
     directions: Floats | None
     coefficients: Floats
 
-    def at(self, X: NDArray, base: Floats, raw: Floats) -> Floats:
+    def at(self, X: NDArray, raw: Floats) -> Floats:
         """Shift of each class, (n, K)."""
         x = (np.asarray(X[:, : self.n_numbers], dtype=np.float64) - self.centre) / self.scale
         return _design(x if self.directions is None else x @ self.directions, raw) @ self.coefficients
@@ -147,106 +146,21 @@ def _design(x: Floats, raw: Floats) -> Floats:
 _STEP, _MOST_ROUNDS = 10, 150
 """Rounds by which trees grow, and at most."""
 
-_LEAVES = 8
 _LEARNING_RATE = 0.15
 _LEAST_ROWS = 20
 _RIDGE = 10.0
 """Small trees that are drawn to no shift: what is left after a classifier is faint. Not tuned."""
 
 
-_SPLITS = _LEAVES - 1
-
-_LOWEST = np.array([max((bits & -bits).bit_length() - 1, 0) for bits in range(1 << _LEAVES)], dtype=np.intp)
-"""Place of the lowest bit that is set, by the byte."""
-
-_VALUES = 1 << 19
-"""Rows times trees that are looked at in one go: arrays of a few MB."""
-
-
 @dataclass(frozen=True, eq=False)
 class TreeShift(ClassShift):
-    """Boosted trees of at most eight leaves as arrays: T trees, those of each class K places apart.
+    """Boosted trees of each class, which see the columns of X as they are."""
 
-    A row's leaf is found without walking down the tree (Lucchese et al., QuickScorer, SIGIR 2015): every split that
-    sends the row to the right strikes out the leaves on its left, and of the leaves that remain the leftmost is it.
+    trees: ShallowTrees
 
-    Attributes
-    ----------
-    n_classes : int
-    feature : (T, 7) int64
-        Column of each split.
-    threshold : (T, 7) float64
-        Rows at most so large go left; infinite of splits that a tree does not have.
-    remaining : (T, 7) uint8
-        Leaves that are not to the left of the split: a bit for each, that of the leftmost leaf the lowest.
-    value : (T, 8) float64
-        Of the leaves from left to right.
-    """
-
-    n_classes: int
-    feature: NDArray[np.int64]
-    threshold: Floats
-    remaining: NDArray[np.uint8]
-    value: Floats
-
-    @classmethod
-    def of(cls, text: str, n_classes: int) -> Self:
-        """Read LightGBM's text form; an empty text is no tree."""
-        trees = [_arrays(tree) for tree in written_trees(text)]
-        shape = ((-1, _SPLITS), (-1, _SPLITS), (-1, _SPLITS), (-1, _LEAVES))
-        types = (np.int64, np.float64, np.uint8, np.float64)
-        parts = zip(*trees, strict=True) if trees else ((),) * 4
-        return cls(n_classes, *(np.array(one, t).reshape(s) for one, t, s in zip(parts, types, shape, strict=True)))
-
-    def at(self, X: NDArray, base: Floats, raw: Floats) -> Floats:
+    def at(self, X: NDArray, raw: Floats) -> Floats:
         """Shift of each class, (n, K)."""
-        found = np.zeros((len(X), self.n_classes))
-        trees = len(self.value) // self.n_classes
-        step = max(_VALUES // max(trees, 1), 1)
-        for start in range(0, len(X) if trees else 0, step):
-            columns = np.ascontiguousarray(X[start : start + step].T, dtype=np.float64)
-            for k in range(self.n_classes):
-                found[start : start + step, k] = self._sums(columns, slice(k, None, self.n_classes))
-        return found
-
-    def _sums(self, columns: Floats, trees: slice) -> Floats:
-        """Sum the leaves of some trees that rows fall into, from columns (d, n)."""
-        feature, threshold, remaining, value = (
-            one[trees] for one in (self.feature, self.threshold, self.remaining, self.value)
-        )
-        left = np.full((len(value), columns.shape[1]), (1 << _LEAVES) - 1, np.uint8)
-        for split in range(_SPLITS):
-            goes_left = columns[feature[:, split]] <= threshold[:, split, None]
-            left &= np.where(goes_left, np.uint8((1 << _LEAVES) - 1), remaining[:, split, None])
-        return np.take_along_axis(value, _LOWEST[left], axis=1).sum(axis=0)
-
-
-def _arrays(tree: Mapping[str, list]) -> tuple[list[int], list[float], list[int], list[float]]:
-    """Return splits and leaves of a tree as LightGBM writes it."""
-    feature, threshold = tree["split_feature"], tree["threshold"]
-    children = list(zip(tree["left_child"], tree["right_child"], strict=True))
-    leaves, remaining = tree["leaf_value"], [0] * len(children)
-    order: list[int] = []
-
-    def walk(node: int) -> None:
-        # a node is the number of a split, or -1 less that of a leaf
-        if node < 0:
-            order.append(-1 - node)
-            return
-        before = len(order)
-        walk(children[node][0])
-        struck = (1 << len(order)) - (1 << before)
-        remaining[node] = (1 << _LEAVES) - 1 - struck
-        walk(children[node][1])
-
-    walk(0 if children else -1)
-    absent = _SPLITS - len(children)
-    return (
-        feature + [0] * absent,
-        threshold + [np.inf] * absent,
-        remaining + [0] * absent,
-        [leaves[leaf] for leaf in order] + [0.0] * (_LEAVES - len(order)),
-    )
+        return self.trees(X)
 
 
 def crossfit_trees(rows: ClassRows) -> CrossFitted:
@@ -271,7 +185,7 @@ def crossfit_trees(rows: ClassRows) -> CrossFitted:
         for _ in range(chosen // _STEP):
             final.grow(rows.X[:0])
         text = final.booster.model_to_string()
-    return CrossFitted(TreeShift.of(text, rows.base.shape[1]), best, {"rounds": chosen})
+    return CrossFitted(TreeShift(ShallowTrees.of(text, rows.base.shape[1])), best, {"rounds": chosen})
 
 
 def _loss(rows: ClassRows, shift: Floats) -> float:
@@ -287,7 +201,7 @@ class _Growing:
 
         self._classes = rows.base.shape[1]
         settings: dict[str, Any] = {
-            "objective": "multiclass", "num_class": self._classes, "num_leaves": _LEAVES, "lambda_l2": _RIDGE,
+            "objective": "multiclass", "num_class": self._classes, "num_leaves": MOST_LEAVES, "lambda_l2": _RIDGE,
             "learning_rate": _LEARNING_RATE, "min_data_in_leaf": _LEAST_ROWS, "seed": rows.seed, "num_threads": 1,
             "deterministic": True, "force_row_wise": True, "verbosity": -1, "boost_from_average": False,
             "feature_pre_filter": False, "max_bin": 63,

@@ -155,7 +155,7 @@ def tail_of(
     return tail
 
 
-class Agreement:
+class BlockAgreement:
     """How often the outcomes of one block agree with the sign of its field, and how rare that is under an error.
 
     `rows`: of the block, those included on which the field is 0. `stated`, (m,) float64 in [0, 1]: stated probability
@@ -192,7 +192,7 @@ class Agreement:
         return above + MID * (at_least - above)
 
 
-class WeightedAgreement(Agreement):
+class WeightedAgreement(BlockAgreement):
     """The same of rows that count unequally: a weighted sum, whose law is drawn; `tie`: how much a tie is larger."""
 
     def __init__(self, rows: LabelledRows, rng: np.random.Generator, *, drawn: bool, tie: float) -> None:
@@ -216,7 +216,7 @@ def agreement_bound(rows: LabelledRows, rng: np.random.Generator) -> Bound:
     """
     parts, drawn, halvings = rows.in_turn(), len(rows) <= settings.DRAWN_ROWS, settings.HALVINGS
     if rows.weight is None:
-        blocks = [Agreement(part) for part in parts]
+        blocks = [BlockAgreement(part) for part in parts]
     else:
         # the p-values of several blocks are combined as normal scores, of which one of 1 would silence all others
         tie = MID if len(parts) > 1 else 1.0

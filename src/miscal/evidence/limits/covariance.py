@@ -19,17 +19,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.evidence import settings
+from miscal.evidence import conditional, settings
 from miscal.evidence.blocks import MID, either, spend
-from miscal.evidence.conditional import (
-    beyond_confidence,
-    centred,
-    comparable,
-    given_count,
-    permutation_p_value,
-    shuffle_variances,
-    strata,
-)
 from miscal.evidence.limits.agreement import NOTHING_CLAIMED, Bound, largest_rejected, tail_of
 
 Floats = NDArray[np.float64]
@@ -128,15 +119,15 @@ def _estimate(blocks: Sequence[Weighed]) -> float:
 def weigh(rows: LabelledRows) -> Weighed:
     """Choose the rows of a block that count, and give them their weights; no outcome is looked at."""
     group, mass = rows.group, rows.mass
-    stratum = strata(rows.confidence, settings.STRATUM_ROWS, group)
+    stratum = conditional.strata(rows.confidence, settings.STRATUM_ROWS, group)
     kept = counted(rows.hidden, rows.expected, mass=mass)
     gain, variance = _gain_and_variance(rows.hidden, rows.expected, mass)
     sign = np.sign(rows.hidden) * kept
     regained = mass * _regained(mass, stratum, rows.confidence)
-    weight, sized = (regained * centred(s, stratum, mass) for s in (sign, by_size(rows.hidden)))
-    field = beyond_confidence(rows.hidden, rows.confidence, settings.SMOOTHED_ROWS, group)
+    weight, sized = (regained * conditional.centred(s, stratum, mass) for s in (sign, by_size(rows.hidden)))
+    field = conditional.beyond_confidence(rows.hidden, rows.confidence, settings.SMOOTHED_ROWS, group)
     if rows.weight is not None:
-        field = mass * centred(field, stratum, mass)
+        field = mass * conditional.centred(field, stratum, mass)
     told = float(gain[kept].sum()), float(variance[kept].sum())
     return Weighed(rows, field, stratum, weight, sized, *told)
 
@@ -152,7 +143,7 @@ def _regained(mass: Floats, stratum: Ints, confidence: Floats) -> Floats:
     usual = mass
     if np.ptp(mass) > 0:
         wide = max(_LEAST_WINDOW, len(mass) // _WINDOWS)
-        usual = mass - beyond_confidence(mass, confidence, wide)
+        usual = mass - conditional.beyond_confidence(mass, confidence, wide)
     mean = np.maximum(np.bincount(stratum, usual) / rows, np.finfo(float).tiny)
     # rows of one stratum that by chance have far more weight than their confidence lets expect say no more for it
     return np.minimum(total / (np.maximum(rows - 1, 1) * mean), _MOST_REGAINED)[stratum]
@@ -160,12 +151,12 @@ def _regained(mass: Floats, stratum: Ints, confidence: Floats) -> Floats:
 
 def _p_value(blocks: Sequence[Weighed], rng: np.random.Generator) -> float:
     # outcomes less their rates, given how many rows of their stratum are right
-    surprises = [given_count(block.rows.correct, block.rows.expected, block.stratum) for block in blocks]
+    surprises = [conditional.given_count(block.rows.correct, block.rows.expected, block.stratum) for block in blocks]
     if len(blocks) == 1:
         return _shuffled(blocks[0], surprises[0], rng)
     # shuffles keep the outcomes of each stratum, so whether a block has anything to shuffle may decide its share
     claims = [
-        block.claims and comparable(surprise, block.field, block.stratum)
+        block.claims and conditional.comparable(surprise, block.field, block.stratum)
         for block, surprise in zip(blocks, surprises, strict=True)
     ]
     if not any(claims):
@@ -179,10 +170,12 @@ def _shuffled(block: Weighed, surprise: Floats, rng: np.random.Generator, tie: f
     """P-value of one block, by shuffling its field; where rows hang together, by their design effect."""
     rows, effect = block.rows, 1.0
     if rows.design is not None:
-        a = centred(block.field, block.stratum)
-        independent = float(shuffle_variances(centred(surprise, block.stratum), a, block.stratum).sum())
+        a = conditional.centred(block.field, block.stratum)
+        independent = float(
+            conditional.shuffle_variances(conditional.centred(surprise, block.stratum), a, block.stratum).sum()
+        )
         effect = rows.design.design_effect(a, rows.residual, rows.variance, independent=independent)
-    return permutation_p_value(surprise, block.field, block.stratum, rng=rng, tie=tie, effect=effect)
+    return conditional.permutation_p_value(surprise, block.field, block.stratum, rng=rng, tie=tie, effect=effect)
 
 
 def counted(field: Floats, expected: Floats, *, mass: Floats | None = None) -> NDArray[np.bool_]:

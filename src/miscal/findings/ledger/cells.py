@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtri
 
-from miscal.base.progress import with_progress
+from miscal.base.process import with_progress
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import PAIRS_SEEN, SurveyDesign, equal_parts, pair_scores
 from miscal.data.counting import Cut, Member, Question

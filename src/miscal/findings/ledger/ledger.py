@@ -20,7 +20,7 @@ from miscal.findings.ledger.scan import scan
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.sizes import TestedGroup, allowing_for_choice, fate_of, hidden_size, left_by, residual_size
 from miscal.findings.ledger.values import ColumnValue, column_values
-from miscal.findings.residuals import observed_over_expected
+from miscal.findings.residuals import observed_over_expected, observed_share
 
 NAMED, FOUND = "named", "found"
 """Where a finding comes from."""
@@ -110,12 +110,7 @@ class Finding(Part):
     @property
     def happened(self) -> Measure:
         """Its accuracy, with the interval of `residual`."""
-        low, high = self.residual.interval or (None, None)
-        known = low is not None and high is not None
-        return Measure(
-            value=self.accuracy,
-            interval=(max(0.0, self.confidence + low), min(1.0, self.confidence + high)) if known else None,
-        )
+        return observed_share(self.accuracy, self.confidence, self.residual.interval)
 
     @property
     def observed_over_expected(self) -> Measure:
@@ -245,7 +240,7 @@ def ledger_of(
             after=after,
             fate=fate,
             units_needed=needed and UnitsNeeded(units=-(-needed * own.n_units // own.n), rows=needed),
-            odds_ratio=odds_ratio(among.correct, inside, strata, among.weight),
+            odds_ratio=stratified_odds_ratio(among.correct, inside, strata, among.weight),
             p_value=one.p_value,
             p_adjusted=one.p_adjusted,
             sign=sign,
@@ -291,7 +286,7 @@ def _named(one: TestedGroup, inside: np.ndarray, table: Table, settings: LedgerS
     }
 
 
-def odds_ratio(
+def stratified_odds_ratio(
     correct: np.ndarray, inside: np.ndarray, stratum: np.ndarray, weight: np.ndarray | None = None
 ) -> float | None:
     """Odds of being right inside over outside, given the stratum (Mantel and Haenszel, 1959); None if undefined.
@@ -302,7 +297,7 @@ def odds_ratio(
     Examples
     --------
     >>> y, inside = np.array([1.0, 0, 1, 0, 0]), np.array([True, True, False, False, False])
-    >>> odds_ratio(y, inside, np.zeros(5, int))
+    >>> stratified_odds_ratio(y, inside, np.zeros(5, int))
     2.0
     """
     weight = np.ones(len(correct)) if weight is None else weight

@@ -288,7 +288,7 @@ def hidden_size(own: LabelledRows, level: float) -> Measure:
 
 def _mean_size(own: LabelledRows, compared: np.ndarray, level: float) -> Measure:
     """Mean of y less what it is compared with, and its interval."""
-    effect = effect_of_mean(own, np.ones(len(own), dtype=bool))
+    effect = effect_of_mean(own)
     value = average(own.correct, own.weight) - average(compared, own.weight)
     return Measure(value=value, interval=hidden_interval(own.correct, compared, level, effect, own.weight, own.n))
 

@@ -21,7 +21,7 @@ from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.fitted_rows import TIME
 from miscal.discovery.run import RunContent
 from miscal.findings.conditions.condition import with_features
-from miscal.findings.ledger.scan import cut_into_strata
+from miscal.findings.ledger.blocks import cut_into_strata
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS
 
 Floats = NDArray[np.float64]

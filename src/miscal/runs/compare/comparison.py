@@ -265,7 +265,7 @@ def beside(
             f"that were matched by {sides.by}, so these are not the same rows: name a column that tells rows apart "
             f"with {argument('match', takes='COL')}, or correct the outcomes"
         )
-    named, fields = estimates.Candidates(sides), None
+    named, fields = estimates.ComparedGroups(sides), None
     if sides.paired:
         both = {"delta": (sides.a.delta, sides.b.delta), "hidden": (sides.a.field, sides.b.field)}
         of = sides.a.unit, seed, sides.a.weight

@@ -238,7 +238,7 @@ MAX_DIFFERENCES = 20
 """Groups at most in the ledger of differences: each costs a pass over all candidates."""
 
 
-class Candidates:
+class ComparedGroups:
     """Groups of both runs: those that both can name, and findings of one that only its own rows define.
 
     Attributes

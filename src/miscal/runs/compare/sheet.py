@@ -12,6 +12,7 @@ from miscal.base.number_wording import lower_limit, score, spoken, threshold_tex
 from miscal.base.shown import brief_names, first_words
 from miscal.base.vocabulary import ANSWER, Vocabulary, vocabulary
 from miscal.discovery.summary import Answer
+from miscal.findings.residuals import observed_share
 from miscal.findings.verdict import in_points
 from miscal.report.drawing import Scale, beside_zero
 from miscal.report.formatting import (
@@ -217,7 +218,7 @@ def _columns(found: ComparedRuns, terms: Vocabulary, decimals: int, axis: Scale)
     def name(one: GroupPair | None) -> Cell:
         if one is None:
             return Cell("all rows")
-        also = [f"both {terms.often_of_both[one.both]}"] if one.both else []
+        also = [f"{terms.often(one.both)} in both"] if one.both else []
         if one.found_in:
             runs = "both runs" if len(one.found_in) == 2 else getattr(found, one.found_in[0])
             also.append(f"found in {runs}")
@@ -277,8 +278,8 @@ def _folds(found: ComparedRuns, terms: Vocabulary, decimals: int, columns: list[
     ]
     none = f"{tested} groups were tested. Not one is shown to differ, which does not prove that none does."
     findings = [
-        f"Findings of both runs. Where {terms.under_both} less often, or {terms.both_more} more often, "
-        f"{terms.than_equal_rows()}, both fail: changing from one to the other does not help there.",
+        f"Findings of both runs. It is marked where both are off in one direction beside {terms.equal_rows()}: "
+        "changing from one to the other does not help there.",
         Table(columns, most),
         *([f"{count(more)} more are listed in compare.json."] if (more := len(found.groups) - len(most)) else []),
     ]
@@ -287,7 +288,7 @@ def _folds(found: ComparedRuns, terms: Vocabulary, decimals: int, columns: list[
         dict(_facts(found, terms)),
         _measures(found, terms, decimals),
         f"Differences are those of {a} minus {b}, with 95 % intervals, {samples}. Brier score and log loss also reward "
-        f"{terms.sharpness}.",
+        "telling rows of different outcome apart.",
     ]
     folds = [
         Fold(
@@ -381,10 +382,8 @@ def _rows(pair: ComparedRuns, groups: Sequence[GroupPair]) -> list[Group]:
     for group in groups:
         for side in "ab":
             if (of := getattr(group, side)) is not None:
-                low, high = of.residual.interval or (None, None)
-                known = None if low is None or high is None else (of.confidence + low, of.confidence + high)
                 title = group.description if side == "a" or group.a is None else ""
-                happened = Measure(value=of.accuracy, interval=known)
+                happened = observed_share(of.accuracy, of.confidence, of.residual.interval)
                 rows.append((title, of.n, side, Measure(value=of.confidence), happened))
     return [
         Group(

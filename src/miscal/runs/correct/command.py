@@ -14,22 +14,11 @@ from typing import Any
 
 import polars as pl
 
+from miscal.base import files
 from miscal.base.errors import InputError, MiscalError, ResourceError
-from miscal.base.files import (
-    check_target,
-    digest,
-    disk_errors,
-    locked,
-    parents,
-    parts_folder,
-    replace_file,
-    resolve,
-    write_whole,
-)
 from miscal.base.folders import CellStore
 from miscal.base.frames import scan_parquet
-from miscal.base.process import n_workers
-from miscal.base.progress import with_progress
+from miscal.base.process import n_workers, with_progress
 from miscal.base.vocabulary import Kind, vocabulary
 from miscal.base.workers import InProcess, Threads, WorkItem, choose_workers
 from miscal.data.columns import split_names
@@ -66,9 +55,9 @@ class Parts(CellStore):
             same = False
         if not same:
             self.remove()
-            with disk_errors(f"folder {self.folder}"):
+            with files.disk_errors(f"folder {self.folder}"):
                 self.folder.mkdir(parents=True)
-                replace_file(manifest, wanted.encode())
+                files.replace_file(manifest, wanted.encode())
 
     def tally(self, number: int) -> Tally | None:
         """Return the counts of a part that is done; None if it is not."""
@@ -99,7 +88,7 @@ class Parts(CellStore):
                     with path.open("rb") as part:
                         shutil.copyfileobj(part, whole)
 
-        write_whole(out, joined)
+        files.write_whole(out, joined)
 
     def remove(self) -> None:
         """Remove all parts."""
@@ -238,20 +227,20 @@ def calibrate_file(
     data that the table begins with, or is "all". `max_error` is an error that the run promised thresholds for: the
     table then says of each row whether it may be decided alone.
     """
-    place = check_target(out, overwrite=overwrite, reads=[data, *columns.values()])
+    place = files.check_target(out, overwrite=overwrite, reads=[data, *columns.values()])
     ending = table_format(place)
-    parts = Parts(parts_folder(place), ending)
+    parts = Parts(files.parts_folder(place), ending)
     # jobs are looked up by their options
     options = {name: tuple(value) if isinstance(value, list) else value for name, value in columns.items()}
     for name in ("embeddings", "probabilities"):
         # as another process finds it
         if is_matrix_file(columns.get(name)):
-            options[name] = str(resolve(columns[name]))
+            options[name] = str(files.resolve(columns[name]))
     job = CorrectionJob(
-        str(resolve(model)), str(resolve(data)), tuple(sorted(options.items())), str(parts.folder), ending,
+        str(files.resolve(model)), str(files.resolve(data)), tuple(sorted(options.items())), str(parts.folder), ending,
         max_error=max_error,
     )  # fmt: skip
-    with parents(place), locked(place):
+    with files.parents(place), files.locked(place):
         progress("loading the model")
         # what is open may be another file by now, and a source keeps rows that it has read
         opened.cache_clear()
@@ -302,9 +291,9 @@ def _types_of_kept(
 
 def _identity(job: CorrectionJob, source: NewSource, pieces: Sequence[Piece]) -> dict[str, Any]:
     """Put together what must be the same for a command to go on from another's parts."""
-    files = [*source.source.files]
+    paths = [*source.source.files]
     matrices = (source.roles.embeddings, None if source.roles.classes is None else source.roles.classes.matrix)
-    files += [Path(one) for one in matrices if isinstance(one, (str, Path))]
+    paths += [Path(one) for one in matrices if isinstance(one, (str, Path))]
     folder = model_folder(job.model)
     return {
         "miscal": version("miscal"),
@@ -312,9 +301,9 @@ def _identity(job: CorrectionJob, source: NewSource, pieces: Sequence[Piece]) ->
         "keep": [[name, str(kind)] for name, kind in job.keep],
         "max_error": job.max_error,
         # their configs hold the checksums of everything else
-        "model": [digest(path) for path in sorted(folder.rglob("config.json"))],
+        "model": [files.digest(path) for path in sorted(folder.rglob("config.json"))],
         # what they hold is checked piece by piece
-        "files": [str(path) for path in files],
+        "files": [str(path) for path in paths],
         "pieces": [len(pieces), pieces[0].rows],
     }
 

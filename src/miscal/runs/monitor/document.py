@@ -12,6 +12,7 @@ from miscal.base.shown import ShowsItself, brief_names
 from miscal.base.vocabulary import ANSWER, Kind, vocabulary
 from miscal.discovery.answer import LONGEST_NAME, spoken
 from miscal.discovery.summary import Answer
+from miscal.findings.residuals import observed_share
 from miscal.findings.verdict import alike_points, in_points
 from miscal.report.drawing import Chart, course_chart
 from miscal.report.formatting import NBSP, bounds, count, decimals_for, metric, points, printable, rate, signed
@@ -304,7 +305,7 @@ def sheet_of(document: Monitoring) -> Sheet:
             name=one.about.replace(" %", f"{NBSP}%"),
             n=one.rows.n,
             predicted=one.rows.corrected or 0.0,
-            happened=_happened(one.rows),
+            happened=observed_share(one.rows.observed or 0.0, one.rows.corrected or 0.0, one.rows.value.interval),
             corrected=one.rows.raw,
             hidden=one.rows.value,
             colour="broken" if one.state == BROKEN else "",
@@ -434,11 +435,3 @@ def _off_by(one: QuestionNumbers, decimals: int) -> Cell:
     said = "no rows" if value is None else measured(one.rows.value, "points", decimals).whole
     right = f"{points(low, decimals)} to {points(high, decimals)}"
     return Cell(said, f"allowed: {right}{'; too few units for an interval' if ends is None else ''}")
-
-
-def _happened(rows: RowsOfLooks) -> Measure:
-    """Return how often the outcome was 1, with the interval of its distance from what was said."""
-    ends, says, true = rows.value.interval, rows.corrected or 0.0, rows.observed or 0.0
-    if rows.value.value is None or ends is None or ends[0] is None or ends[1] is None:
-        return Measure(value=true)
-    return Measure(value=true, interval=(max(0.0, says + ends[0]), min(1.0, says + ends[1])))

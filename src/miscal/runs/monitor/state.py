@@ -35,31 +35,17 @@ from miscal.base.files import digest
 from miscal.base.folders import CONFIG, load_state, save_state
 from miscal.base.number_wording import percent, threshold_text
 from miscal.base.vocabulary import vocabulary
+from miscal.calibration.calibrators import logit
 from miscal.calibration.metrics.scores import log_losses
 from miscal.discovery.run import RunContent
 from miscal.discovery.saved_model import model_folder
 from miscal.evidence.settings import SIGNIFICANCE
-from miscal.evidence.simultaneous import SUMS, clipped_logit, running_interval, unit_sums
+from miscal.evidence.simultaneous import SUMS, running_interval, unit_sums
 from miscal.findings.alone import BELOW, decisions_of, error_key
 from miscal.findings.conditions.condition import Frame
 from miscal.findings.residuals import EPSILON
 from miscal.report.brief import alone_at
-from miscal.runs.monitor.document import (
-    BROKEN,
-    FINDING,
-    GAIN,
-    HOLDS,
-    LEVEL,
-    MOST,
-    PROMISE,
-    THRESHOLD,
-    UNKNOWN,
-    Count,
-    LookNumbers,
-    QuestionKind,
-    Some,
-    State,
-)
+from miscal.runs.monitor import document
 from miscal.runs.monitor.new_rows import ID, NewLabelled
 
 Floats = NDArray[np.float64]
@@ -92,34 +78,34 @@ class Question(Part):
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     key: str
-    kind: QuestionKind
+    kind: document.QuestionKind
     about: str
     error: Annotated[float, Field(gt=0, lt=1)]
     allowed: tuple[_Shift | None, _Shift]
     factor: Annotated[float, Field(ge=1, le=1e6)] = 1.0
-    place: Count | None = None
+    place: document.Count | None = None
     threshold: Share | None = None
     above: bool = True
     decision: str | None = None
-    broken: tuple[Some, Some] | None = None
+    broken: tuple[document.Some, document.Some] | None = None
     history: np.ndarray = Field(default_factory=lambda: np.zeros((0, len(COLUMNS))), exclude=True)
 
     def sums(self, rows: NewLabelled, inside: Mask | None = None) -> Floats:
         """Sum over the rows that it is about; `inside` says which ones they are of a finding."""
         q, along = rows.corrected, np.ones(len(rows))
         at = np.ones(len(rows), bool) if inside is None else inside
-        if self.kind == PROMISE:
+        if self.kind == document.PROMISE:
             side = self.decision or ""
             at = at & (decisions_of(q, rows.supported, {side: self.threshold}) == side)
             # what is wrong changes with the outcome by as much as the outcome
             increment = rows.correct if side in BELOW else 1 - rows.correct
-        elif self.kind == GAIN:
+        elif self.kind == document.GAIN:
             # as it changes with the outcome, so that the variance is known where the corrected confidences are right
-            along = clipped_logit(q) - clipped_logit(rows.confidence)
+            along = logit(q) - logit(rows.confidence)
             increment = log_losses(rows.correct, q) - log_losses(rows.correct, rows.confidence)
         else:
             increment = rows.correct - q
-        if self.kind == THRESHOLD:
+        if self.kind == document.THRESHOLD:
             at = (q >= self.threshold) == self.above
         means = [float(values[at].sum()) for values in (rows.correct, rows.confidence, q)]
         return np.r_[unit_sums(increment[at], along[at], q[at], rows.unit[at]), means]
@@ -157,14 +143,14 @@ class Question(Part):
         return self.error * np.where(nth == 1, FROM_FIRST, later)
 
     @property
-    def state(self) -> State:
+    def state(self) -> document.State:
         """Whether it holds, by all looks so far."""
         if self.broken is not None:
-            return BROKEN
+            return document.BROKEN
         _, mean, radius = self.course(1, len(self.history))
         low, high = self.allowed
         within = mean[-1] + radius[-1] <= high and (low is None or mean[-1] - radius[-1] >= low)
-        return HOLDS if within else UNKNOWN
+        return document.HOLDS if within else document.UNKNOWN
 
 
 def questions_of(
@@ -178,20 +164,20 @@ def questions_of(
     width = tolerance if tolerance is not None else TOLERANCE * float(run.summary.settings.get("epsilon") or EPSILON)
     asked = [*_asked(run, new, left, width, factor)]
     rest = SIGNIFICANCE * (1 - LEVEL_SHARE) / (len(asked) - 1)
-    return tuple(one if one.kind == LEVEL else one.model_copy(update={"error": rest}) for one in asked)
+    return tuple(one if one.kind == document.LEVEL else one.model_copy(update={"error": rest}) for one in asked)
 
 
 def _asked(run: RunContent, new: Frame, left: list[str], width: float, factor: float) -> Iterator[Question]:
     """List the questions, each with the error of that of all rows, as if it had no others beside it."""
     words = vocabulary(run.summary.kind)
 
-    def question(kind: QuestionKind, about: str, of: str = "", most: float = 0.0, **more: Any) -> Question:
-        allowed = (None, most) if kind in (GAIN, PROMISE) else (-width, width)
+    def question(kind: document.QuestionKind, about: str, of: str = "", most: float = 0.0, **more: Any) -> Question:
+        allowed = (None, most) if kind in (document.GAIN, document.PROMISE) else (-width, width)
         known = {"key": f"{kind}{of}", "kind": kind, "about": about, "allowed": allowed, "factor": factor}
         return Question(**known, error=SIGNIFICANCE * LEVEL_SHARE, **more)
 
-    yield question(LEVEL, "all rows")
-    yield question(GAIN, f"corrected {words.probabilities} against raw ones, log loss")
+    yield question(document.LEVEL, "all rows")
+    yield question(document.GAIN, f"corrected {words.probabilities} against raw ones, log loss")
     promises = [one for one in alone_at(run.summary) if one.threshold is not None]
 
     def promised(about: str, of: str = "", place: int | None = None) -> Iterator[Question]:
@@ -199,7 +185,11 @@ def _asked(run: RunContent, new: Frame, left: list[str], width: float, factor: f
             key = f":{error_key(one.max_error)}:{one.decision}{of}"
             what = {"threshold": one.threshold, "decision": one.decision, "place": place}
             yield question(
-                PROMISE, f"{about}{one.decision} at {percent(one.max_error)} errors", key, one.max_error, **what
+                document.PROMISE,
+                f"{about}{one.decision} at {percent(one.max_error)} errors",
+                key,
+                one.max_error,
+                **what,
             )
 
     yield from promised("decided alone, ")
@@ -207,14 +197,14 @@ def _asked(run: RunContent, new: Frame, left: list[str], width: float, factor: f
         if lacking := one.condition.lacks(new):
             left.append(f"finding {one.description!r}: {lacking}")
             continue
-        yield question(FINDING, one.description, f":{place}", place=place)
+        yield question(document.FINDING, one.description, f":{place}", place=place)
         yield from promised(f"{one.description}: decided alone, ", f":{place}", place)
     for one in run.summary.decisions:
         for above in (True, False):
             side = f"{'at or above' if above else 'below'} {threshold_text(one.threshold)}"
             of = f":{one.threshold:g}:{'above' if above else 'below'}"
             about = f"corrected {words.probability} {side}"
-            yield question(THRESHOLD, about, of, threshold=one.threshold, above=above)
+            yield question(document.THRESHOLD, about, of, threshold=one.threshold, above=above)
 
 
 Keys = NDArray[np.uint64]
@@ -286,7 +276,7 @@ class MonitorState(Part):
     group: str | None
     tolerance: Share | None
     questions: tuple[Question, ...]
-    looks: tuple[LookNumbers, ...] = ()
+    looks: tuple[document.LookNumbers, ...] = ()
     left_out: tuple[str, ...]
     by_id: bool
     sums: tuple[int, ...] = ()
@@ -335,7 +325,7 @@ def _check(state: MonitorState) -> None:
     _require(looks > 0 and [one.look for one in state.looks] == list(range(1, looks + 1)), "the looks")
     _require(len(state.sums) == looks, "the digests of looks")
     _require(len(set(keys)) == len(keys), "a question is there twice")
-    _require({GAIN, LEVEL} <= set(keys), "a question is missing")
+    _require({document.GAIN, document.LEVEL} <= set(keys), "a question is missing")
     _require(all(_fits(one, looks) for one in state.questions), "a question does not fit")
     for known in (state.seen, state.groups):
         _require(known.dtype == np.uint64 and known.ndim == 1, "digests of ids or groups")
@@ -354,13 +344,15 @@ def _fits(one: Question, looks: int) -> bool:
     rows, units = of["rows"], of["units"]
     return (
         one.kind == one.key.partition(":")[0]
-        and (low is None) == (one.kind in (GAIN, PROMISE))
+        and (low is None) == (one.kind in (document.GAIN, document.PROMISE))
         and (low is None or low <= high)
         and since <= shown <= looks
-        and (one.place is not None if one.kind == FINDING else one.place is None or one.kind == PROMISE)
-        and (one.threshold is not None) == (one.kind in (THRESHOLD, PROMISE))
-        and (one.decision is not None) == (one.kind == PROMISE)
-        and bool((units <= rows).all() and np.abs(one.history).max() <= MOST)
+        and (
+            one.place is not None if one.kind == document.FINDING else one.place is None or one.kind == document.PROMISE
+        )
+        and (one.threshold is not None) == (one.kind in (document.THRESHOLD, document.PROMISE))
+        and (one.decision is not None) == (one.kind == document.PROMISE)
+        and bool((units <= rows).all() and np.abs(one.history).max() <= document.MOST)
         and all((values >= 0).all() for name, values in of.items() if name not in ("total", "cross"))
         and all((of[name] <= rows * (1 + 1e-9)).all() for name in MEANS)
     )

@@ -240,7 +240,7 @@ def summarised(cells: Cells, start: float, ask: Callable[[Question], pl.DataFram
     units = about.group is not None
     if units:
         everything = in_units(everything, ask(Question(units=True)), None, np.zeros(len(everything), int))
-    effect = effect_of_mean(everything, np.ones(len(everything), bool))
+    effect = effect_of_mean(everything)
     table = CellTable(plan, ask, SCAN_SETTINGS, units=units)
     ledger = ledger_of(table, settings=SCAN_SETTINGS)
     candidates = table.pairs + int((table.groups.kinds != PAIR).sum())
@@ -323,7 +323,7 @@ def _curve(rows: LabelledRows) -> CurveNumbers:
     for one in np.unique(place):
         own = rows.take(place == one)
         rate = average(own.correct, own.weight)
-        ends = proportion_interval(rate, own.n / effect_of_mean(own, np.ones(len(own), bool)), 0.05)
+        ends = proportion_interval(rate, own.n / effect_of_mean(own), 0.05)
         found.append((average(own.confidence, own.weight), rate, *ends, own.n))
     confidence, accuracy, low, high, n = map(tuple, zip(*found, strict=True))
     return CurveNumbers(confidence=confidence, accuracy=accuracy, low=low, high=high, n=n)

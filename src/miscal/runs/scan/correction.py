@@ -291,7 +291,7 @@ def readable_correction(run: RunContent) -> ReadableCorrection:
         cuts = tuple(replace(cut, truth=cut.column in truths) for cut in found.member.cuts)
         fewer = effect_of_mean(rows, found.split.inside)
         shifted.append(replace(found, member=replace(found.member, cuts=cuts), fewer=fewer))
-    correction, _ = fit_correction(rows, shifted, effect_of_mean(rows, np.ones(len(rows), bool)))
+    correction, _ = fit_correction(rows, shifted, effect_of_mean(rows))
     full = average(log_losses(rows.correct, values["corrected"][shown]), rows.weight)
     return ReadableCorrection(correction, probability, full, tuple(left_out))
 

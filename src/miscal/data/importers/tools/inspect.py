@@ -15,22 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from miscal.base.errors import CorruptFile
-from miscal.data.importers.logs import (
-    MAGIC,
-    Archive,
-    Log,
-    Row,
-    UnusableLog,
-    UnusableRow,
-    dict_in,
-    first_text,
-    get_in,
-    list_in,
-    log_probability,
-    parsed,
-    scalars,
-    whole,
-)
+from miscal.data.importers import logs
 from miscal.data.importers.stated_confidences import answers_log, stated, stated_row
 
 FILES = ("*.eval", "*.json")
@@ -62,54 +47,54 @@ REFUSAL = (
 )
 
 
-def read(path: Path) -> Log:
+def read(path: Path) -> logs.Log:
     """Read one log."""
     with path.open("rb") as stream:
         # by content, since a log may have any name
-        packed = stream.read(4) == MAGIC
+        packed = stream.read(4) == logs.MAGIC
     if packed:
-        with Archive(path) as members:
+        with logs.Archive(path) as members:
             return _log(path, _header(path, members), _unpacked(path, members))
-    log = whole(path)
-    if not isinstance(get_in(log, "eval"), dict):
-        raise UnusableLog(f"{path} is not a log of Inspect, which is an object with the key eval")
+    log = logs.whole(path)
+    if not isinstance(logs.get_in(log, "eval"), dict):
+        raise logs.UnusableLog(f"{path} is not a log of Inspect, which is an object with the key eval")
     if not isinstance(log.get("samples"), list):
-        raise UnusableLog(
+        raise logs.UnusableLog(
             f"{path} holds no samples: it was written without them (--no-log-samples), or the run stopped early"
         )
     return _log(path, log, log["samples"])
 
 
-def _header(path: Path, members: Archive) -> dict[str, Any]:
+def _header(path: Path, members: logs.Archive) -> dict[str, Any]:
     """Return the header; of a run that broke off, what was known at its start."""
     for name in ("header.json", "_journal/start.json"):
         if name in members.namelist():
-            header = parsed(members.content(name), f"{path}/{name}")
-            if isinstance(get_in(header, "eval"), dict):
+            header = logs.parsed(members.content(name), f"{path}/{name}")
+            if isinstance(logs.get_in(header, "eval"), dict):
                 return header
-    raise UnusableLog(f"{path} is not a log of Inspect: the archive has no header.json with the key eval")
+    raise logs.UnusableLog(f"{path} is not a log of Inspect: the archive has no header.json with the key eval")
 
 
-def _unpacked(path: Path, members: Archive) -> Iterator[Any]:
+def _unpacked(path: Path, members: logs.Archive) -> Iterator[Any]:
     """Yield the samples one by one: together they may be larger than memory."""
     for name in dict.fromkeys(members.namelist()):
         if _SAMPLE.fullmatch(name):
-            sample = parsed(members.content(name), f"{path}/{name}")
+            sample = logs.parsed(members.content(name), f"{path}/{name}")
             beside = name.removesuffix("sample.json") + "metadata.json"
             if name.endswith("/sample.json") and beside in members.namelist() and isinstance(sample, dict):
-                sample["metadata"] = parsed(members.content(beside), f"{path}/{beside}")
+                sample["metadata"] = logs.parsed(members.content(beside), f"{path}/{beside}")
             yield sample
 
 
-def _log(path: Path, header: dict[str, Any], samples: Iterable[Any]) -> Log:
+def _log(path: Path, header: dict[str, Any], samples: Iterable[Any]) -> logs.Log:
     origin = {"task": header["eval"].get("task"), "model": header["eval"].get("model")}
-    params = [get_in(step, "params", "shuffle") for step in list_in(header, "plan", "steps")]
+    params = [logs.get_in(step, "params", "shuffle") for step in logs.list_in(header, "plan", "steps")]
     # a solver of the log's plan that shuffled the choices after the sample was recorded
     shuffled = any(one not in (None, False) for one in params)
 
     def named() -> Iterator[tuple[str, dict[str, Any]]]:
         for number, sample in enumerate(samples):
-            if "id" not in dict_in(sample):
+            if "id" not in logs.dict_in(sample):
                 raise CorruptFile(f"{path}: sample {number} is not an object with an id; the log is damaged")
             yield f"{sample['id']}/epoch {sample.get('epoch', 1)}", sample
 
@@ -122,27 +107,31 @@ def _log(path: Path, header: dict[str, Any], samples: Iterable[Any]) -> Log:
     )
 
 
-def _row(name: str, sample: dict[str, Any], origin: dict[str, Any], *, shuffled: bool) -> Row:
+def _row(name: str, sample: dict[str, Any], origin: dict[str, Any], *, shuffled: bool) -> logs.Row:
     text = _text(sample.get("input"))
-    scores = [one for one in dict_in(sample, "scores").values() if isinstance(one, dict)]
+    scores = [one for one in logs.dict_in(sample, "scores").values() if isinstance(one, dict)]
     said = next((one for one in (stated(s.get("value"), s.get("metadata")) for s in scores) if one is not None), None)
     choices = sample.get("choices")
     if said is None and (not isinstance(choices, list) or not 2 <= len(choices) <= 26):
-        raise UnusableRow("fewer than 2 or more than 26 choices")
+        raise logs.UnusableRow("fewer than 2 or more than 26 choices")
     if sample.get("error"):
-        raise UnusableRow("the sample ended in an error")
-    own = {"sample_id": str(sample["id"]), "epoch": sample.get("epoch", 1), **scalars(dict_in(sample, "metadata"))}
+        raise logs.UnusableRow("the sample ended in an error")
+    own = {
+        "sample_id": str(sample["id"]),
+        "epoch": sample.get("epoch", 1),
+        **logs.scalars(logs.dict_in(sample, "metadata")),
+    }
     if said is not None:
-        answer = get_in(sample, "output", "completion")
+        answer = logs.get_in(sample, "output", "completion")
         return stated_row(name, text, said[1], said[0], answer, {**origin, **own}, STATED, right_or_wrong)
-    choices = tuple(map(str, list_in(choices)))
+    choices = tuple(map(str, logs.list_in(choices)))
     correct, answer, explanation, by_choice = _verdict(sample.get("scores"))
-    tokens = list_in(sample, "output", "choices", 0, "logprobs", "content")
+    tokens = logs.list_in(sample, "output", "choices", 0, "logprobs", "content")
     if not tokens:
-        raise UnusableRow(NO_LOGPROBS)
+        raise logs.UnusableRow(NO_LOGPROBS)
     token = answer_of([one for one in tokens if isinstance(one, dict)], len(choices))
     if len(top_of(token)) < 2:
-        raise UnusableRow(NO_TOP)
+        raise logs.UnusableRow(NO_TOP)
     # the scorer called choice says nothing of a shuffle that left every choice in its place; others never do
     order = sent_order(explanation, choices, unknown=shuffled and not by_choice)
     sums = letter_sums(token, len(choices))
@@ -152,9 +141,9 @@ def _row(name: str, sample: dict[str, Any], origin: dict[str, Any], *, shuffled:
         probs[order[place]] = probability / mass
     predicted = order[letter_of(token["token"], len(choices))]  # type: ignore[index]
     if answer not in (None, predicted):
-        raise UnusableRow("the answer that was scored differs from the letter that was generated")
+        raise logs.UnusableRow("the answer that was scored differs from the letter that was generated")
     right = right_positions(sample.get("target"), len(choices))
-    return Row(
+    return logs.Row(
         id=name,
         text=text,
         confidence=probs[predicted],
@@ -172,14 +161,14 @@ def _row(name: str, sample: dict[str, Any], origin: dict[str, Any], *, shuffled:
 def _text(given: Any) -> str | None:
     """Return the input; of messages, the last of the user."""
     if isinstance(given, list):
-        asked = [get_in(one, "content") for one in given if get_in(one, "role") == "user"]
+        asked = [logs.get_in(one, "content") for one in given if logs.get_in(one, "role") == "user"]
         given = asked[-1] if asked else None
         if isinstance(given, list):
-            given = "\n".join(part for one in given if isinstance(part := get_in(one, "text"), str))
-    return first_text(given)
+            given = "\n".join(part for one in given if isinstance(part := logs.get_in(one, "text"), str))
+    return logs.first_text(given)
 
 
-def _notes(path: Path, header: dict[str, Any], rows: Sequence[Row]) -> list[str]:
+def _notes(path: Path, header: dict[str, Any], rows: Sequence[logs.Row]) -> list[str]:
     notes = []
     if header.get("status") != "success":
         notes.append(f"{path.name}: the run did not finish (status {header.get('status', 'unknown')})")
@@ -210,8 +199,8 @@ def plain(token: Any) -> str:
 def top_of(token: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the most probable tokens at the place of a token; none where one of them is damaged."""
     top = token.get("top_logprobs")
-    whole = isinstance(top, list) and all(isinstance(one, dict) and isinstance(one.get("token"), str) for one in top)
-    return top if whole else []
+    sound = isinstance(top, list) and all(isinstance(one, dict) and isinstance(one.get("token"), str) for one in top)
+    return top if sound else []
 
 
 def letter_of(token: Any, n_choices: int) -> int | None:
@@ -240,7 +229,7 @@ def answer_of(tokens: Sequence[dict[str, Any]], n_choices: int) -> dict[str, Any
             return token
     elif letter_of("".join(texts), n_choices) is not None:
         return next(token for token in tokens if letter_of(token.get("token"), n_choices) is not None)
-    raise UnusableRow("no token is the letter of an answer")
+    raise logs.UnusableRow("no token is the letter of an answer")
 
 
 # --- its probabilities -----------------------------------------------------------------------------------------------
@@ -257,7 +246,7 @@ def letter_sums(token: dict[str, Any], n_choices: int) -> dict[int, float]:
     """
     # by text, as the token generated may be among the top ones and must count once
     variants = {
-        plain(one.get("token")): math.exp(log_probability(one.get("logprob"))) for one in [*top_of(token), token]
+        plain(one.get("token")): math.exp(logs.log_probability(one.get("logprob"))) for one in [*top_of(token), token]
     }
     sums: dict[int, float] = {}
     for text, probability in variants.items():
@@ -265,9 +254,9 @@ def letter_sums(token: dict[str, Any], n_choices: int) -> dict[int, float]:
             sums[at] = sums.get(at, 0.0) + probability
     mass = math.fsum(sums.values())
     if letter_of(token.get("token"), n_choices) is None or mass <= 0:
-        raise UnusableRow("no letter has a probability")
+        raise logs.UnusableRow("no letter has a probability")
     if mass > MOST_MASS:
-        raise UnusableRow("the probabilities of the letters sum to more than 1")
+        raise logs.UnusableRow("the probabilities of the letters sum to more than 1")
     return sums
 
 
@@ -284,7 +273,7 @@ def right_or_wrong(value: Any) -> int:
     (1, 0)
     """
     if not isinstance(value, str | int | float) or value not in _VALUES:
-        raise UnusableRow("the score is neither right nor wrong")
+        raise logs.UnusableRow("the score is neither right nor wrong")
     return _VALUES[value]
 
 
@@ -293,13 +282,13 @@ def _verdict(scores: Any) -> tuple[int, int | None, str, bool]:
     scores = scores if isinstance(scores, dict) else {}
     score = scores.get("choice") or (next(iter(scores.values())) if len(scores) == 1 else None)
     if not isinstance(score, dict):
-        raise UnusableRow("there is no score called choice, and not exactly one other score")
+        raise logs.UnusableRow("there is no score called choice, and not exactly one other score")
     value, answer = right_or_wrong(score.get("value")), score.get("answer")
     if isinstance(answer, str) and len(right_positions(answer, 26)) > 1:
-        raise UnusableRow("several letters were answered")
+        raise logs.UnusableRow("several letters were answered")
     said, by_choice = letter_of(answer, 26), "choice" in scores
     if by_choice and said is None:
-        raise UnusableRow("the scorer recognised no answer")
+        raise logs.UnusableRow("the scorer recognised no answer")
     return value, said, str(score.get("explanation") or ""), by_choice
 
 
@@ -328,7 +317,7 @@ def sent_order(explanation: str, choices: Sequence[str], *, unknown: bool) -> li
         listed, found, _ = explanation.partition(_OPTIONS)[2].rpartition(_ANSWERED)
         order = _placed(listed, choices) if found and len(set(choices)) == len(choices) else None
     if order is None:
-        raise UnusableRow("the choices were shuffled, and the log does not tell their order")
+        raise logs.UnusableRow("the choices were shuffled, and the log does not tell their order")
     return order
 
 

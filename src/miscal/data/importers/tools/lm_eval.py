@@ -18,20 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from miscal.base.errors import CorruptFile
-from miscal.data.importers.logs import (
-    Log,
-    Row,
-    UnusableLog,
-    UnusableRow,
-    dict_in,
-    get_in,
-    log_likelihoods,
-    number,
-    probabilities,
-    records,
-    scalars,
-    whole,
-)
+from miscal.data.importers import logs
 from miscal.data.importers.stated_confidences import answers_log, confidence_of, in_text, stated_row
 
 FILES = ("samples_*.jsonl", "*.jsonl")
@@ -64,21 +51,21 @@ def latest(paths: Sequence[Path]) -> list[Path]:
     return sorted(found.values())
 
 
-def read(path: Path) -> Log:
+def read(path: Path) -> logs.Log:
     """Read the samples of one task."""
-    samples = records(path)
+    samples = logs.records(path)
     if not samples:
-        raise UnusableLog(f"{path} holds no samples")
+        raise logs.UnusableLog(f"{path} holds no samples")
     for at, sample in enumerate(samples):
         if not (isinstance(sample, dict) and "doc_id" in sample and isinstance(sample.get("filtered_resps"), list)):
-            kind = UnusableLog if at == 0 else CorruptFile
+            kind = logs.UnusableLog if at == 0 else CorruptFile
             raise kind(
                 f"{path} is not a samples file of lm-eval: record {at} lacks doc_id or filtered_resps; give a file "
                 "that --log_samples wrote"
             )
     answers = samples[0]["filtered_resps"]
     if _pairs(answers) and len(answers) < 2:
-        raise UnusableLog(
+        raise logs.UnusableLog(
             f"{path} holds one continuation per document (output_type loglikelihood), and without other choices there "
             "is no confidence; run a multiple_choice task"
         )
@@ -86,16 +73,16 @@ def read(path: Path) -> Log:
     first: dict[str, dict[str, Any]] = {}
     for sample in samples:
         first.setdefault(str(sample["doc_id"]), sample)
-    asked = {name: _question(dict_in(sample, "doc")) for name, sample in first.items()}
+    asked = {name: _question(logs.dict_in(sample, "doc")) for name, sample in first.items()}
 
-    def row(name: str, sample: dict[str, Any]) -> Row:
+    def row(name: str, sample: dict[str, Any]) -> logs.Row:
         if sample is not first[name]:
-            raise UnusableRow("the document occurred before (under another filter, or repeated)")
+            raise logs.UnusableRow("the document occurred before (under another filter, or repeated)")
         if _pairs(answers):
             return _chosen(name, sample, asked[name], origin, metric)
         return _generated(name, sample, asked[name], origin)
 
-    def notes(rows: Sequence[Row]) -> list[str]:
+    def notes(rows: Sequence[logs.Row]) -> list[str]:
         n_prompts = sum(asked[row.id] is None for row in rows) if _pairs(answers) else 0
         known = "documents have no field known to hold the question, so text is the whole prompt"
         return [f"{path.name}: {n_prompts} {known}"] if n_prompts else []
@@ -114,7 +101,7 @@ def _origin(path: Path) -> dict[str, str | None]:
     if named is None:
         return {"task": path.stem, "model": None}
     results = path.with_name(f"results_{named['date']}.json")
-    model = get_in(whole(results), "model_name") if results.is_file() else None
+    model = logs.get_in(logs.whole(results), "model_name") if results.is_file() else None
     return {"task": named["task"], "model": model or path.resolve().parent.name}
 
 
@@ -128,31 +115,31 @@ def _question(doc: dict[str, Any]) -> str | None:
 
 def _chosen(
     name: str, sample: dict[str, Any], asked: str | None, origin: dict[str, str | None], metric: str | None
-) -> Row:
+) -> logs.Row:
     pairs = _arguments(sample)
     if not _pairs(sample["filtered_resps"]):
-        raise UnusableRow("the answers are not pairs of log-likelihood and is_greedy")
-    values = log_likelihoods([value for value, _ in sample["filtered_resps"]])
+        raise logs.UnusableRow("the answers are not pairs of log-likelihood and is_greedy")
+    values = logs.log_likelihoods([value for value, _ in sample["filtered_resps"]])
     half, continuations = len(pairs) // 2, [text for _, text in pairs]
     if "acc_mutual_info" in sample and len(values) % 2 == 0 and continuations[:half] == continuations[half:]:
         # the second half asks for the choices without the question
         values, pairs = values[:half], pairs[:half]
     if len(values) != len(pairs):
-        raise UnusableRow("the numbers of answers and of arguments differ")
+        raise logs.UnusableRow("the numbers of answers and of arguments differ")
     apart = len({context for context, _ in pairs}) > 1  # tasks that vary the context and keep the continuation
     choices = [(context if apart else text).strip() for context, text in pairs]
     unit = METRICS.get(metric or "")
     texts = [text.removeprefix(" ") for _, text in pairs]
     sized = [text.encode("utf-8", "surrogatepass") if unit == "bytes" else text for text in texts]
     lengths = [max(1, len(text)) if unit else 1 for text in sized]
-    shares = probabilities([value / length for value, length in zip(values, lengths, strict=True)])
+    shares = logs.probabilities([value / length for value, length in zip(values, lengths, strict=True)])
     predicted = shares.index(max(shares))
     golds = _golds(sample.get("target"), choices)
-    doc = dict_in(sample, "doc")
+    doc = logs.dict_in(sample, "doc")
     plain = "lm-eval: confidence is the largest share of exp(log-likelihood) over the choices"
     divided = f", each divided by the number of {unit} of its choice;" if unit else ","
     target = "tells whether that choice is the target, since no accuracy was logged"
-    return Row(
+    return logs.Row(
         id=name,
         text=pairs[0][0] if asked is None else doc[asked],
         confidence=shares[predicted],
@@ -162,7 +149,7 @@ def _chosen(
         choice_probs=tuple(shares),
         candidate_mass=None if apart else min(1.0, math.fsum(math.exp(min(0.0, value)) for value in values)),
         answer_index=golds[0] if len(golds) == 1 else None,
-        metadata=origin | scalars({**doc, "prompt_hash": sample.get("prompt_hash")}, asked),
+        metadata=origin | logs.scalars({**doc, "prompt_hash": sample.get("prompt_hash")}, asked),
         note=f"{plain}{divided} correct {f'is {metric}' if metric else target}",
     )
 
@@ -175,21 +162,21 @@ def _arguments(sample: dict[str, Any]) -> list[tuple[str, str]]:
     try:
         pairs = [(str(context), str(continuation)) for context, continuation in given or []]
     except (TypeError, ValueError):
-        raise UnusableRow("the arguments are not pairs of context and continuation") from None
+        raise logs.UnusableRow("the arguments are not pairs of context and continuation") from None
     if not pairs:
-        raise UnusableRow("there are no arguments")
+        raise logs.UnusableRow("there are no arguments")
     return pairs
 
 
 def _correct(sample: dict[str, Any], metric: str | None, predicted: int, golds: Sequence[int]) -> int:
     if metric is None:
         if not golds:
-            raise UnusableRow("there is no accuracy, and the target is none of the choices")
+            raise logs.UnusableRow("there is no accuracy, and the target is none of the choices")
         return int(predicted in golds)
     value = sample.get(metric)
-    value = float(value) if isinstance(value, bool) else number(value)  # raw truth values in the oldest versions
+    value = float(value) if isinstance(value, bool) else logs.number(value)  # raw truth values in the oldest versions
     if value not in (0.0, 1.0):
-        raise UnusableRow(f"{metric} is neither 0 nor 1")
+        raise logs.UnusableRow(f"{metric} is neither 0 nor 1")
     return int(value)
 
 
@@ -214,16 +201,16 @@ def _gold(text: str, choices: list[str]) -> int | None:
 # --- generated text --------------------------------------------------------------------------------------------------
 
 
-def _generated(name: str, sample: dict[str, Any], asked: str | None, origin: dict[str, str | None]) -> Row:
+def _generated(name: str, sample: dict[str, Any], asked: str | None, origin: dict[str, str | None]) -> logs.Row:
     # the text as it was generated: filters cut the confidence off
     answer = next((text for one in ("resps", "filtered_resps") if (text := _text(sample.get(one))) is not None), None)
     held = sample.get("confidence")
     confidence = in_text(answer) if held is None else confidence_of(held)
     if confidence is None and held is None:
-        raise UnusableRow(NONE)
-    doc = dict_in(sample, "doc")
+        raise logs.UnusableRow(NONE)
+    doc = logs.dict_in(sample, "doc")
     outcome = next((sample[one] for one in OUTCOMES if sample.get(one) is not None), None)
-    about = {**origin, **scalars({"response": answer, "target": sample.get("target")}), **scalars(doc, asked)}
+    about = {**origin, **logs.scalars({"response": answer, "target": sample.get("target")}), **logs.scalars(doc, asked)}
     text = None if asked is None else doc[asked]
     return stated_row(name, text, confidence, outcome, answer, about, STATED)
 

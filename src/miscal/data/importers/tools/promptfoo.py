@@ -14,19 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from miscal.data.importers.logs import (
-    Log,
-    Row,
-    UnusableLog,
-    UnusableRow,
-    dict_in,
-    first_text,
-    get_in,
-    list_in,
-    log_probability,
-    scalars,
-    whole_or_records,
-)
+from miscal.data.importers import logs
 from miscal.data.importers.stated_confidences import (
     IN_TEXT,
     NO_NUMBER,
@@ -56,14 +44,14 @@ _ERROR = 2
 """``failureReason`` of a test that ended in an error, in place of a failed assertion."""
 
 
-def read(path: Path) -> Log:
+def read(path: Path) -> logs.Log:
     """Read the results of one evaluation."""
-    content = whole_or_records(path)
+    content = logs.whole_or_records(path)
     for _ in range(2):
-        content = dict_in(content).get("results", content)
-    results = [content] if "success" in dict_in(content) else list_in(content)
-    if not results or not all("success" in dict_in(one) for one in results):
-        raise UnusableLog(
+        content = logs.dict_in(content).get("results", content)
+    results = [content] if "success" in logs.dict_in(content) else logs.list_in(content)
+    if not results or not all("success" in logs.dict_in(one) for one in results):
+        raise logs.UnusableLog(
             f"{path} holds no results of promptfoo, which are objects with success: give the file that promptfoo eval "
             "-o results.json or results.jsonl wrote"
         )
@@ -71,7 +59,7 @@ def read(path: Path) -> Log:
     return answers_log(path, named.items(), _row, without=([NONE], lambda: _judged(path, named)), after=_several)
 
 
-def _several(rows: list[Row]) -> list[Row]:
+def _several(rows: list[logs.Row]) -> list[logs.Row]:
     """Give each row all confidences that any row has."""
     names = [name for name in (STATED, LIKELIHOOD, PER_TOKEN) if any(name in row.confidences for row in rows)]
     given = [{**row.confidences, **({STATED: row.confidence} if row.stated else {})} for row in rows]
@@ -80,12 +68,12 @@ def _several(rows: list[Row]) -> list[Row]:
     ]
 
 
-def _row(name: str, result: dict[str, Any]) -> Row:
-    response = dict_in(result, "response")
+def _row(name: str, result: dict[str, Any]) -> logs.Row:
+    response = logs.dict_in(result, "response")
     answer = response.get("output")
     if result.get("failureReason") == _ERROR or answer is None:
-        raise UnusableRow("the test ended in an error")
-    log_probs = [log_probability(one) for one in list_in(response, "logProbs")]
+        raise logs.UnusableRow("the test ended in an error")
+    log_probs = [logs.log_probability(one) for one in logs.list_in(response, "logProbs")]
     said = _said(result, response)
     given: dict[str, float | None] = {} if said is None else {STATED: said}
     if log_probs:
@@ -93,10 +81,10 @@ def _row(name: str, result: dict[str, Any]) -> Row:
         given |= {LIKELIHOOD: math.exp(total), PER_TOKEN: math.exp(total / len(log_probs))}
     confidence = next(iter(given.values()), None)
     if confidence is None:
-        raise UnusableRow(NONE)
+        raise logs.UnusableRow(NONE)
     text = answer if isinstance(answer, str) else json.dumps(answer)
     own = {} if said is None else {IN_TEXT: in_text(text) is not None or "confidence" in _object(answer)}
-    return Row(
+    return logs.Row(
         id=name,
         text=_prompt(result),
         confidence=confidence,
@@ -111,11 +99,11 @@ def _row(name: str, result: dict[str, Any]) -> Row:
 def _said(result: dict[str, Any], response: dict[str, Any]) -> float | None:
     output = response.get("output")
     places = (response.get("metadata"), result.get("metadata"), result.get("namedScores"), _object(output))
-    held = next((one["confidence"] for one in map(dict_in, places) if "confidence" in one), None)
+    held = next((one["confidence"] for one in map(logs.dict_in, places) if "confidence" in one), None)
     if held is None:
         return in_text(output)
     if (found := confidence_of(held)) is None:
-        raise UnusableRow(NO_NUMBER)
+        raise logs.UnusableRow(NO_NUMBER)
     return found
 
 
@@ -123,36 +111,40 @@ def _object(answer: Any) -> dict[str, Any]:
     """Return an answer that is an object of JSON, also one written as text."""
     if isinstance(answer, str) and answer.lstrip().startswith("{"):
         try:
-            return dict_in(json.loads(answer))
+            return logs.dict_in(json.loads(answer))
         except (ValueError, RecursionError):
             return {}
-    return dict_in(answer)
+    return logs.dict_in(answer)
 
 
 def _prompt(result: dict[str, Any]) -> str | None:
     prompt = result.get("prompt")
-    return text_of_value(dict_in(prompt).get("raw", prompt))
+    return text_of_value(logs.dict_in(prompt).get("raw", prompt))
 
 
 def _about(result: dict[str, Any]) -> dict[str, Any]:
-    model = first_text(result.get("provider"), get_in(result, "provider", "id"))
-    return {"model": model, **scalars(dict_in(result, "vars")), **scalars(dict_in(result, "namedScores"), "confidence")}
+    model = logs.first_text(result.get("provider"), logs.get_in(result, "provider", "id"))
+    return {
+        "model": model,
+        **logs.scalars(logs.dict_in(result, "vars")),
+        **logs.scalars(logs.dict_in(result, "namedScores"), "confidence"),
+    }
 
 
-def _judged(path: Path, results: Mapping[str, dict[str, Any]]) -> Log:
+def _judged(path: Path, results: Mapping[str, dict[str, Any]]) -> logs.Log:
     judgements, judged = [], {}
     for name, result in results.items():
-        about = scalars({**_about(result), "response": get_in(result, "response", "output")})
+        about = logs.scalars({**_about(result), "response": logs.get_in(result, "response", "output")})
         judged[name] = _prompt(result), about
-        for part in list_in(result, "gradingResult", "componentResults"):
-            kind = str(get_in(part, "assertion", "type"))
+        for part in logs.list_in(result, "gradingResult", "componentResults"):
+            kind = str(logs.get_in(part, "assertion", "type"))
             if kind == "human":
-                judgements.append(Judgement(name, "rating", "human", value_of(get_in(part, "pass"))))
+                judgements.append(Judgement(name, "rating", "human", value_of(logs.get_in(part, "pass"))))
             elif kind.removeprefix("not-").startswith(_GRADED):
                 label = part["assertion"].get("metric") or kind
                 judgements.append(Judgement(name, str(label), "judge", value_of(part.get("score"))))
     if not any(one.by == "judge" for one in judgements):
-        raise UnusableLog(
+        raise logs.UnusableLog(
             f"{path} holds no confidence: no answer states one, and no provider returned log-probabilities. Ask for "
             "one in the prompt (Confidence: 85%), return it as metadata.confidence, or set logprobs: true for the "
             "provider"
