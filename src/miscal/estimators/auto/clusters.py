@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from miscal.base.process import without_warning
 from miscal.calibration.global_map import paired_gain
-from miscal.estimators.auto.member import CrossFitted, Fit, LearningRows, Member, Query
-from miscal.estimators.auto.ridge import negative_log_likelihood
+from miscal.estimators.auto.member import CrossFitted, Fit, LearningRows, Member, Query, negative_log_likelihood
 from miscal.estimators.auto.settings import AUTO
 
 Array = NDArray[np.floating]
