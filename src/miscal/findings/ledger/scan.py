@@ -205,7 +205,7 @@ class _Scan(Candidates):
 
         It is one of those chosen, unless another is known to be off by more than all of them, and all rows, seem to be.
         """
-        blocks = [(one.rows, one.groups.member) for one in self.blocks]
+        blocks = [(strata.rows, own.member) for strata, own in self.blocks]
         mass = np.concatenate([member.sums(rows.mass) for rows, member in blocks])
         off = np.concatenate([member.sums(rows.mass * (rows.correct - rows.confidence)) for rows, member in blocks])
         off = off / np.maximum(mass, np.finfo(float).tiny)
@@ -216,7 +216,7 @@ class _Scan(Candidates):
         near = np.abs(off) - self.least_scores * np.sqrt(self.effect * spread) / np.maximum(mass, _NO_VARIANCE)
         largest = np.argsort(np.where(able, near, -np.inf))[-_LOOKED_AT:]
         limits = {one: self._least_off(one) for one in [*self.chosen, *largest[able[largest]].tolist()]}
-        rows = self.blocks[0].rows
+        rows = self.blocks[0][0].rows
         whole = average(rows.correct, rows.weight) - average(rows.confidence, rows.weight)
         seems = max(abs(one) for one in [whole, *off[self.chosen]])
         best = max(limits, key=limits.__getitem__, default=None)
@@ -313,7 +313,8 @@ class _Scan(Candidates):
             variance = variance - across @ solved
         if variance <= self._least_variance[candidate]:
             return Measure(value=None)
-        rows, strata, (own, *splits) = self._rows([candidate, *others])
+        strata, (own, *splits) = self._rows([candidate, *others])
+        rows = strata.rows
         left = self._without(own, splits, solved)
         variance, least = float(self.effect[candidate] * variance), float(self.least_scores[candidate])
         test = GroupTest(strata.factors(left), float(total), variance, z, least, strata.squared_factors(left))
@@ -329,8 +330,8 @@ class _Scan(Candidates):
     @cached_property
     def _cut_wide(self) -> Strata:
         """Strata in which a row of a group is no sizeable part of all rows of its confidence."""
-        [block] = self.blocks
-        rows, width = block.rows, max(_WIDE, len(block.rows) // _WIDE)
+        [(strata, _)] = self.blocks
+        rows, width = strata.rows, max(_WIDE, len(strata.rows) // _WIDE)
         stratum = cut_into_strata(rows.confidence, width, np.random.default_rng(0), rows.part)
         return Strata.of(rows, stratum)
 
@@ -374,7 +375,8 @@ class _Scan(Candidates):
         large = not trend and self.variance[candidate] > self.settings.largest_exact_variance
         if p_value >= self.settings.exact_below or large:
             return p_value
-        rows, strata, (own, *others) = self._rows([candidate, *given])
+        strata, (own, *others) = self._rows([candidate, *given])
+        rows = strata.rows
         if trend:
             factors = strata.factors(self._without(own, others, self._explained(given, candidate)[1] if given else ()))
             exact = sum_p_value(factors, rows.correct, rows.expected, rows.count)
