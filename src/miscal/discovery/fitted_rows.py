@@ -20,7 +20,7 @@ from miscal.estimators.honest import ChangedRows
 from miscal.estimators.registry import FieldEstimate
 
 if TYPE_CHECKING:
-    from miscal.findings.ledger.ledger import Ledger
+    from miscal.findings.ledger.document import Ledger
 
 
 Evidence = Literal["all", "test", "time"]
