@@ -65,8 +65,8 @@ class PlacedRows:
         """Return some rows in single precision, those of one group side by side."""
         if self.groups is not None:
             drawn = drawn[np.argsort(self.groups[drawn], kind="stable")]
-        values = (np.asarray(a[drawn], np.float32) for a in (self.x, self.correct, self.offset, self.weight))
-        return PlacedRows(*values, self.group_of(drawn))
+        x, y, start, w = (np.asarray(a[drawn], np.float32) for a in (self.x, self.correct, self.offset, self.weight))
+        return PlacedRows(x, y, start, w, self.group_of(drawn))
 
     def loss(self, axes: Array, log_ridge: float, grow: float = 1.0) -> tuple[float, Array, float]:
         """Leave-one-out log loss of one Newton step, and its gradients in the axes (p, k) and in the log ridge.
