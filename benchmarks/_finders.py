@@ -13,7 +13,7 @@ import numpy as np
 from _judge import Judge, holm
 from _ledger import Meaning, found_in, ledger_of
 from _planted import Planted
-from miscal.findings.ledger.ledger import NAMED
+from miscal.findings.ledger.document import NAMED
 
 TERMS, LEVEL = 300, 0.05
 

@@ -18,7 +18,7 @@ from miscal.discovery.fitted_rows import FittedRows
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.registry import FieldEstimate
 from miscal.findings.conditions.condition import Frame, InputClusters, with_features
-from miscal.findings.ledger.ledger import Finding, Ledger
+from miscal.findings.ledger.document import Finding, Ledger
 
 
 def ledger_sets(folder: Path | None) -> list[str]:

@@ -24,7 +24,7 @@ from miscal.discovery.saved_model import correct_rows
 from miscal.discovery.summary import Summary
 from miscal.discovery.tables import classes_table, field_table
 from miscal.findings.conditions.condition import KINDS
-from miscal.findings.ledger.values import ColumnValue
+from miscal.findings.ledger.document import ColumnValue
 from miscal.runs.audit import Audit
 from miscal.runs.compare.comparison import RunComparison
 from miscal.runs.monitor.document import Monitoring

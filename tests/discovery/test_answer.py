@@ -10,7 +10,7 @@ from miscal.base.vocabulary import KINDS, vocabulary
 from miscal.data.readers.column_readings import ColumnReading
 from miscal.discovery.answer import answer_of, finding_sentence
 from miscal.discovery.summary import Summary
-from miscal.findings.ledger.ledger import Finding
+from miscal.findings.ledger.document import Finding
 
 from ..report.read_page import check_lines
 from .test_summary import content

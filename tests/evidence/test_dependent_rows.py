@@ -72,7 +72,7 @@ def test_copies_of_rows_prove_no_more_than_the_rows():
     [first] = judge(LabelledRows(y, f, f), [region], [1])
     known = SurveyDesign.of(copies, (y - f)[copies], (f * (1 - f))[copies])
     [second] = judge(LabelledRows(y[copies], f[copies], f[copies], design=known), [region[copies]], [1])
-    for one, other in ((first.residual, second.residual), (first.hidden, second.hidden)):
+    for one, other in ((first["residual"], second["residual"]), (first["hidden"], second["hidden"])):
         assert other.value == pytest.approx(one.value)
         assert other.interval[0] <= one.interval[0] + 1e-9
         assert other.interval[1] >= one.interval[1] - 1e-9
@@ -180,7 +180,7 @@ def test_nothing_is_claimed_too_often(correlation, size, one_confidence):
         counts["blocks"] += prove(y, f, sign, group, group % 4, seed).hidden.p_value <= 0.05
         known = SurveyDesign.of(group, y - f, f * (1 - f))
         [over] = judge(LabelledRows(y, f, f, design=known), [sign < 0], [-1])
-        counts["residual"] += over.residual.p_value <= 0.05
+        counts["residual"] += over["residual"].p_value <= 0.05
         counts["found"] += bool(findings(y, f, group, np.random.default_rng(seed).integers(0, 5, 400)[group]))
         counts["unnamed"] += prove(y, f, sign, None, seed=seed).total.p_value <= 0.05
     unnamed = counts.pop("unnamed")

@@ -138,7 +138,7 @@ def test_means_of_regions_are_weighted_and_rest_on_fewer_rows():
         judge(LabelledRows(y, f, mu, design=one), [region], [1]) for one in (None, known(y, mu, weight))
     )
     for part, values in (("residual", y - f), ("visible", mu - f), ("hidden", y - mu)):
-        one, other = getattr(alike, part), getattr(unequal, part)
+        one, other = alike[part], unequal[part]
         assert other.value == pytest.approx(np.average(values[region], weights=weight[region]))
         assert np.ptp(other.interval) > 1.2 * np.ptp(one.interval)
     effect = effect_of_mean(LabelledRows(y, y, mu, design=known(y, mu, weight)), region)
@@ -150,7 +150,7 @@ def test_mirrored_confidences_and_outcomes_mirror_the_residuals():
     [one] = judge(LabelledRows(y, f, f, design=known(y, f, weight)), [sign > 0], [1])
     [other] = judge(LabelledRows(1 - y, 1 - f, 1 - f, design=known(1 - y, 1 - f, weight)), [sign > 0], [-1])
     for part in ("residual", "hidden"):
-        a, b = getattr(one, part), getattr(other, part)
+        a, b = one[part], other[part]
         assert a.value == pytest.approx(-b.value)
         assert a.p_value == pytest.approx(b.p_value)
 
@@ -254,7 +254,7 @@ def test_sizes_hold_with_weights(n, kind):
         )
         false += [
             proof.total.p_value <= 0.05, proof.total.low > 0, proof.hidden.p_value <= 0.05, proof.hidden.low > 0,
-            over.residual.p_value <= 0.05, over.hidden.p_value <= 0.05, bool(found.findings),
+            over["residual"].p_value <= 0.05, over["hidden"].p_value <= 0.05, bool(found.findings),
         ]  # fmt: skip
     for count in false:
         assert binomtest(int(count), draws, 0.05, alternative="greater").pvalue > 1e-4

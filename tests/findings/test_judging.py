@@ -32,12 +32,12 @@ def test_the_residual_is_the_sum_of_its_parts_and_the_order_of_rows_is_irrelevan
     found = judge_regimes(LabelledRows(y, f, expected), regime)
     again = judge_regimes(LabelledRows(y[order], f[order], expected[order]), regime[order])
     for name, one in found.items():
-        assert one.visible.value + one.hidden.value == pytest.approx(one.residual.value)
-        assert one.hidden.p_value == pytest.approx(again[name].hidden.p_value)
-        for part in (one.residual, one.visible, one.hidden):
+        assert one["visible"].value + one["hidden"].value == pytest.approx(one["residual"].value)
+        assert one["hidden"].p_value == pytest.approx(again[name]["hidden"].p_value)
+        for part in (one["residual"], one["visible"], one["hidden"]):
             assert part.interval[0] <= part.value <= part.interval[1]
             assert 0 < part.p_value <= 1
-    assert found["good"].confirmed == Confirmed()
+    assert found["good"]["confirmed"] == Confirmed()
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -45,7 +45,7 @@ def test_whole_strata_tell_nothing_of_what_is_hidden(seed):
     """A region that is all rows of some confidences is the reliability diagram: nothing of it can be hidden."""
     y, f, expected, _ = world(seed)
     [judged] = judge(LabelledRows(y, f, expected), [f == 0.8], [1])
-    assert judged.hidden.p_value == 1.0
+    assert judged["hidden"].p_value == 1.0
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(-0.1, 0.1))
@@ -63,7 +63,7 @@ def test_an_interval_excludes_zero_exactly_where_the_p_value_is_small(seed, shar
     rows = rng.random(len(y)) < share
     y = np.where(rows, rng.random(len(y)) < 1 / (1 + np.exp(-np.log(f / (1 - f)) - shift)), y).astype(float)
     [one] = judge(LabelledRows(y, f, expected), [rows], [1])
-    for part in (one.residual, one.hidden):
+    for part in (one["residual"], one["hidden"]):
         if part.p_value is not None:
             assert (part.p_value <= 0.05) == (part.interval[0] > 0 or part.interval[1] < 0)
 
@@ -74,12 +74,12 @@ def test_a_p_value_is_adjusted_among_regions_that_claim_something():
     claimed = judge(LabelledRows(y, f, expected), regions, [-1, 1, 1])
     some = judge(LabelledRows(y, f, expected), regions, [-1, 0, 0])
     for one, alone in zip(claimed, some, strict=True):
-        assert one.hidden == alone.hidden
-    assert some[1].confirmed == some[2].confirmed == Confirmed()
-    first = some[0].residual
-    assert some[0].confirmed.total == (first.p_value <= 0.05 and first.value < 0)
+        assert one["hidden"] == alone["hidden"]
+    assert some[1]["confirmed"] == some[2]["confirmed"] == Confirmed()
+    first = some[0]["residual"]
+    assert some[0]["confirmed"].total == (first.p_value <= 0.05 and first.value < 0)
     for part in ("total", "visible", "hidden"):
-        assert getattr(some[0].confirmed, part) >= getattr(claimed[0].confirmed, part)
+        assert getattr(some[0]["confirmed"], part) >= getattr(claimed[0]["confirmed"], part)
 
 
 def crossfitted(rng, n, folds=5):
@@ -104,7 +104,7 @@ def test_regimes_of_crossfitted_fields_are_confirmed_in_one_draw_of_twenty_at_mo
     for _ in range(draws):
         y, f, expected, hidden = crossfitted(rng, n)
         regimes = judge_regimes(LabelledRows(y, f, expected), regimes_of(hidden, 0.02)).values()
-        false += any(one.confirmed.hidden for one in regimes)
+        false += any(one["confirmed"].hidden for one in regimes)
     assert false / draws <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / draws)
 
 

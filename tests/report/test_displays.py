@@ -12,7 +12,7 @@ from miscal.base.document import Measure
 from miscal.base.errors import InputError
 from miscal.discovery.summary import read_summary
 from miscal.findings.conditions.column_kinds import Value
-from miscal.findings.ledger.ledger import Finding
+from miscal.findings.ledger.document import Finding
 from miscal.report.displays import OverviewDisplay
 
 pytest.importorskip("matplotlib")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from miscal.base.vocabulary import vocabulary
 from miscal.calibration.metrics.curve import CurveNumbers
 from miscal.discovery.layout import BACK, HEAD, shared_beginnings, shortened_texts
-from miscal.report import formatting, legend
+from miscal.report import formatting, frame
 from miscal.report.drawing import (
     LINEAR,
     LINEAR_AXES,
@@ -113,10 +113,10 @@ def test_embedded_size_is_the_size_in_the_page(text):
 
 
 def test_every_colour_that_is_drawn_with_is_defined():
-    drawn = {*legend.FIELD, *legend.CATEGORIES, *legend.NUMBERS, *CODES}
-    assert drawn <= set(legend.COLOURS)
-    rules = legend.colour_rules()
-    for name, (light, dark) in legend.COLOURS.items():
+    drawn = {*frame.FIELD, *frame.CATEGORIES, *frame.NUMBERS, *CODES}
+    assert drawn <= set(frame.COLOURS)
+    rules = frame.colour_rules()
+    for name, (light, dark) in frame.COLOURS.items():
         assert f"--{name}: {light};" in rules
         assert f"--{name}: {dark};" in rules
 

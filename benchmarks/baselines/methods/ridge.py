@@ -12,7 +12,7 @@ from baselines.views import fit_view
 from miscal.calibration.calibrators import logit
 from miscal.calibration.metrics.scores import log_losses
 from miscal.data.triples import Triples
-from miscal.estimators.auto.ridge import RidgeFits
+from miscal.estimators.auto.member import RidgeFits
 
 PENALTIES = tuple(float(p) for p in np.geomspace(30_000, 1, 19))
 VIEWS = (None, 64)

@@ -15,7 +15,7 @@ from miscal.discovery.summary import Answer, Confusion, Summary
 from miscal.evidence.judged_rows import JudgeNumbers, Rate
 from miscal.evidence.settings import LEAST_UNITS, SIGNIFICANCE
 from miscal.findings.conditions.column_kinds import Trend
-from miscal.findings.ledger.ledger import Finding
+from miscal.findings.ledger.document import Finding
 from miscal.findings.ledger.sizes import WORSE, holds_zero
 from miscal.findings.verdict import in_points
 

@@ -46,8 +46,9 @@ from miscal.findings.alone import thresholds_of
 from miscal.findings.conditions.condition import readable, with_features
 from miscal.findings.decisions import Thresholds
 from miscal.findings.ledger.clusters import with_clusters
+from miscal.findings.ledger.document import ADJUSTMENT, FindingsMethod, Ledger
 from miscal.findings.ledger.groups import named_groups
-from miscal.findings.ledger.ledger import ADJUSTMENT, FindingsMethod, Ledger, find
+from miscal.findings.ledger.ledger import find
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS
 from miscal.findings.residuals import default_epsilon
 

@@ -132,7 +132,7 @@ def fit_rows(
         found = honest.fit_honest_fields(model, triples, blanked)
         parts = [(found.fold != k, found.fold == k) for k in np.unique(found.fold)]
         known = {"fold": found.fold, "forward": found.forward, "block": found.block}
-        known |= {"blanked": (blanked.row, found.changed)}
+        known |= {"blanked": (blanked[0], found.changed)}
         return _put_together(triples, model, found.folded, parts, seed, **known)
     test = triples.split == "test"
     folded = honest.fit_honest(model, triples.take(~test))
@@ -156,11 +156,11 @@ def _blanked(
     model: MiscalibrationField, triples: Triples, unseen: np.ndarray, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Correct some rows that a field has not seen, with columns blank."""
-    changed = blanked_rows(triples, unseen, seed)
+    row, X = blanked_rows(triples, unseen, seed)
     # past the check of how likely inputs are: these are unlike the others on purpose
     fitted = model.to_saved().fitted
-    f = triples.confidence[changed.row]
-    return changed.row, fitted.correct(changed.X, f).corrected if len(f) else f
+    f = triples.confidence[row]
+    return row, fitted.correct(X, f).corrected if len(f) else f
 
 
 def _fit_sample(triples: Triples, model: MiscalibrationField, size: int, seed: int) -> FittedRows:

@@ -20,7 +20,7 @@ from miscal.estimators.honest import ChangedRows
 from miscal.estimators.registry import FieldEstimate
 
 if TYPE_CHECKING:
-    from miscal.findings.ledger.ledger import Ledger
+    from miscal.findings.ledger.document import Ledger
 
 
 Evidence = Literal["all", "test", "time"]
@@ -135,7 +135,7 @@ def blanked_rows(triples: Triples, evaluated: np.ndarray, seed: int) -> ChangedR
     Examples
     --------
     >>> rows = Triples.of(np.zeros((3, 1)), confidence=[0.5] * 3, correct=[0, 1, 0])
-    >>> len(blanked_rows(rows, np.full(3, True), 0).row)
+    >>> len(blanked_rows(rows, np.full(3, True), 0)[0])
     0
     """
     columns, there = blank_columns(triples), np.flatnonzero(evaluated)
@@ -143,7 +143,7 @@ def blanked_rows(triples: Triples, evaluated: np.ndarray, seed: int) -> ChangedR
     row = np.sort(np.random.default_rng((seed, _STREAM)).choice(there, size, replace=False))
     X = triples.X[row]
     blanked = [triples.encoder.blanked(X, column) for column in columns]
-    return ChangedRows(np.tile(row, len(columns)), np.concatenate([X[:0], *blanked]))
+    return np.tile(row, len(columns)), np.concatenate([X[:0], *blanked])
 
 
 @dataclass(frozen=True, eq=False)

@@ -120,16 +120,14 @@ def regime_numbers(
     for name, judged in judge_regimes(rows, regime).items():
         own = rows.take(regime == name)
         values = {"accuracy": own.correct, "confidence": own.confidence, "brier": (own.correct - own.confidence) ** 2}
-        confirmed = judged.confirmed if located else judged.confirmed.model_copy(update={"hidden": False})
+        if not located:
+            judged["confirmed"] = judged["confirmed"].model_copy(update={"hidden": False})
         one = summary.Regime(
             name=name,
             n=len(own),
             share=average(regime == name, rows.weight),
             **{of: average(each, own.weight) if len(own) else None for of, each in values.items()},
-            residual=judged.residual,
-            visible=judged.visible,
-            hidden=judged.hidden,
-            confirmed=confirmed,
+            **judged,
             smece=ErrorEstimate(value=None) if seed is None else smooth_ece(own, seed=seed),
             **(contents or {}).get(name, {}),
         )

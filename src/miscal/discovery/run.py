@@ -22,7 +22,7 @@ from miscal.discovery.saved_model import SavedModel, load_clusters, load_model, 
 from miscal.discovery.summary import Summary, read_summary
 from miscal.discovery.tables import Tables, by_column, class_findings_table, classes_table, columns_table, tables_of
 from miscal.findings.conditions.condition import InputClusters
-from miscal.findings.ledger.values import ColumnValue
+from miscal.findings.ledger.document import ColumnValue
 
 
 @dataclass(frozen=True, eq=False)

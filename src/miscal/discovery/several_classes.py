@@ -20,8 +20,9 @@ from miscal.discovery.summary import ClassEvent, ClassNumbers, Confusion
 from miscal.estimators.simplex.correction import SimplexCorrection, fit_simplex
 from miscal.findings.conditions.column_kinds import Value
 from miscal.findings.conditions.condition import with_features
+from miscal.findings.ledger.document import Ledger
 from miscal.findings.ledger.groups import named_groups
-from miscal.findings.ledger.ledger import Ledger, find
+from miscal.findings.ledger.ledger import find
 
 _FOLDS = 3
 """Folds where other rows are evaluated, and for many values: a fit to a hundred classes takes minutes."""

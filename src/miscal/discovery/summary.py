@@ -27,7 +27,7 @@ from miscal.findings.alone import Alone, RiskCurves
 from miscal.findings.decisions import Decision
 from miscal.findings.enrichment import Enriched
 from miscal.findings.judging import Confirmed
-from miscal.findings.ledger.ledger import Finding, FindingsMethod
+from miscal.findings.ledger.document import Finding, FindingsMethod
 
 SCHEMA_VERSION = 9
 """Version of the layout of ``summary.json``; raised whenever a key changes its meaning, is removed, or is

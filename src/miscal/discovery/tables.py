@@ -19,8 +19,7 @@ from miscal.base.vocabulary import ANSWER, Kind
 from miscal.discovery.fitted_rows import FittedRows
 from miscal.discovery.summary import ClassNumbers
 from miscal.findings.decisions import Decision
-from miscal.findings.ledger.ledger import Finding
-from miscal.findings.ledger.values import ColumnValue
+from miscal.findings.ledger.document import ColumnValue, Finding
 
 SIZES = ("residual", "hidden", "after", "conditional")
 """What has an interval, in columns of its own: ``hidden``, ``hidden_low``, ``hidden_high``."""

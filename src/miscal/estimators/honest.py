@@ -101,24 +101,11 @@ class HonestFields:
     changed: np.ndarray
 
 
-@dataclass(frozen=True, eq=False)
-class ChangedRows:
-    """Rows as they would be with other inputs: what a fit that did not see their outcome makes of them is asked, too.
+ChangedRows = tuple[np.ndarray, np.ndarray]
+"""Rows as they would be with other inputs: positions among the rows, (q,), and X, (q, d).
 
-    Attributes
-    ----------
-    row : ndarray of int, shape (q,)
-        Position of each among the rows.
-    X : ndarray of shape (q, d)
-    """
-
-    row: np.ndarray
-    X: np.ndarray
-
-    def of(self, inside: np.ndarray) -> ChangedRows:
-        """Return those of the rows in a mask."""
-        some = inside[self.row]
-        return ChangedRows(self.row[some], self.X[some])
+What a fit that did not see their outcome makes of them is asked, too.
+"""
 
 
 def fit_honest(field: MiscalibrationField, rows: Triples) -> FieldEstimate:
@@ -163,7 +150,7 @@ def fit_honest_fields(field: MiscalibrationField, rows: Triples, changed: Change
     numbers = np.unique(folds).tolist()
     # the last fold is judged by all the others in either way
     forward = [k for k in numbers[1:-1] if _enough(rows, folds < k, k / len(numbers))]
-    changed = changed or ChangedRows(np.zeros(0, np.int64), rows.X[:0])
+    changed = changed or (np.zeros(0, np.int64), rows.X[:0])
     tasks = [(_fit, estimator, learned), *_fold_tasks(estimator, rows, folds, changed)]
     tasks += _forward_tasks(estimator, learned, folds, forward)
     fitted, *found = _in_parallel(field, rows, tasks)
@@ -171,9 +158,9 @@ def fit_honest_fields(field: MiscalibrationField, rows: Triples, changed: Change
     estimates = [*(estimate for estimate, _ in of_folds), *found[len(numbers) :]]
     field.adopt_fit(fitted, rows, seed)
     coordinates = fitted.transform(rows.X)
-    corrected = np.full(len(changed.row), np.nan)
+    corrected = np.full(len(changed[0]), np.nan)
     for k, (_, of_changed) in zip(numbers, of_folds, strict=True):
-        corrected[folds[changed.row] == k] = of_changed
+        corrected[folds[changed[0]] == k] = of_changed
     folded = _assemble(folds, estimates[: len(numbers)], coordinates)
     known = dict(zip(forward, estimates[len(numbers) :], strict=True))
     if _enough(rows, folds < numbers[-1], 1.0):
@@ -324,7 +311,7 @@ def _fold_tasks(
     rows, parts = _learned_from(rows), [(folds != k, folds == k) for k in np.unique(folds)]
     if changed is None:
         return [(_fold, estimator.for_folds(), rows, learned, inside) for learned, inside in parts]
-    return [(_fold_changed, estimator.for_folds(), rows, *masks, changed.of(masks[1])) for masks in parts]
+    return [(_fold_changed, estimator.for_folds(), rows, *masks, changed) for masks in parts]
 
 
 def _fit(estimator: Estimator, rows: Triples) -> Estimator:
@@ -339,8 +326,9 @@ def _fold_changed(
     estimator: Estimator, rows: Triples, learned: np.ndarray, inside: np.ndarray, changed: ChangedRows
 ) -> tuple[FieldEstimate, np.ndarray]:
     """Estimate the rows of a fold, and correct some of them with other inputs."""
-    fitted = estimator.fit(rows.take(learned))
-    corrected = fitted.correct(changed.X, rows.confidence[changed.row]).corrected if len(changed.row) else np.zeros(0)
+    fitted, some = estimator.fit(rows.take(learned)), inside[changed[0]]
+    at, X = (one[some] for one in changed)
+    corrected = fitted.correct(X, rows.confidence[at]).corrected if len(at) else np.zeros(0)
     return fitted.estimate(rows.X[inside], rows.confidence[inside]), corrected
 
 

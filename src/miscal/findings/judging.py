@@ -10,7 +10,6 @@ nothing, and a region that is less so does.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -42,7 +41,7 @@ TEXT_START = 80
 """Texts begin alike if so many first characters are the same."""
 
 _NOTHING = MeasureAgainstNull(value=None)
-_PARTS = ("total", "visible", "hidden")
+_MEASURES, _PARTS = ("residual", "visible", "hidden"), ("total", "visible", "hidden")
 
 
 class Confirmed(Part):
@@ -56,41 +55,32 @@ class Confirmed(Part):
     hidden: bool = False
 
 
-@dataclass(frozen=True)
-class Judged:
-    """A region's mean residual and its two parts. Positive: UNDER-confident; negative: over-confident.
-
-    `residual, visible, hidden`: means over its rows of ``y - f``, of ``E[y | f] - f`` and of ``y - E[y | f]``; the
-    first is the sum of the others. Intervals and p-values are raw: not adjusted for the number of regions. `confirmed`:
-    whether each p-value, adjusted by Holm over all regions that were tested with this one, each of the three in a
-    family of its own, is at most 0.05, and its mean has the sign that was claimed; never where nothing was claimed.
-    """
-
-    residual: MeasureAgainstNull
-    visible: MeasureAgainstNull
-    hidden: MeasureAgainstNull
-    confirmed: Confirmed
-
-
-def judge(rows: LabelledRows, regions: Sequence[np.ndarray], signs: Sequence[int]) -> list[Judged]:
+def judge(rows: LabelledRows, regions: Sequence[np.ndarray], signs: Sequence[int]) -> list[dict[str, Any]]:
     """Test the residual of every region, its visible and its hidden part.
 
     `rows`: their outcomes had no part in choosing the regions they are in. `regions`, bool (n,): which rows are in each
     region. `signs`: what each region claims: -1 over-confident, +1 under-confident, 0 nothing (it is measured, but
-    belongs to no family and is never confirmed). The result is in the order of the regions. The residual is tested by
-    the binomial law (:func:`~miscal.findings.residuals.binomial_residual`), the hidden part given the confidence
-    (:func:`hidden_residual`). The visible part is a mean of rates, each of which rests on the rows of near-equal
-    confidence: it is tested as a share of as many rows as would give that mean the same variance (Kish, "Survey
-    Sampling", 1965).
+    belongs to no family and is never confirmed).
+
+    Returns for each region, in their order, `residual`, `visible` and `hidden`: means over its rows of ``y - f``, of
+    ``E[y | f] - f`` and of ``y - E[y | f]``, of which the first is the sum of the others, negative where
+    over-confident. Intervals and p-values are raw: not adjusted for the number of regions. `confirmed`: whether each
+    p-value, adjusted by Holm over all regions that claim something, each of the three in a family of its own, is at
+    most 0.05, and its mean has the sign that was claimed.
+
+    The residual is tested by the binomial law (:func:`~miscal.findings.residuals.binomial_residual`), the hidden part
+    given the confidence (:func:`hidden_residual`). The visible part is a mean of rates, each of which rests on the rows
+    of near-equal confidence: it is tested as a share of as many rows as would give that mean the same variance (Kish,
+    "Survey Sampling", 1965).
 
     Examples
     --------
     >>> inside = np.arange(800) % 2 == 0
     >>> y, half = inside * (np.arange(800) % 10 < 8).astype(float), np.full(800, 0.5)
     >>> [judged] = judge(LabelledRows(y, half, np.full(800, 0.4)), [inside], [1])
-    >>> [round(part.value, 2) for part in (judged.residual, judged.visible, judged.hidden)]
+    >>> [round(judged[part].value, 2) for part in ("residual", "visible", "hidden")]
     [0.3, -0.1, 0.4]
-    >>> judged.confirmed
+    >>> judged["confirmed"]
     Confirmed(total=True, visible=False, hidden=True)
     """
     stratum = strata_of(rows)
@@ -110,11 +100,11 @@ def judge(rows: LabelledRows, regions: Sequence[np.ndarray], signs: Sequence[int
             name: bool(p_value <= SIGNIFICANCE and sign and sign * one.value > 0)
             for name, one, p_value in zip(_PARTS, parts, adjusted, strict=True)
         }
-        judged.append(Judged(*parts, Confirmed(**confirmed)))
+        judged.append(dict(zip(_MEASURES, parts, strict=True)) | {"confirmed": Confirmed(**confirmed)})
     return judged
 
 
-def judge_regimes(rows: LabelledRows, regime: np.ndarray) -> dict[str, Judged]:
+def judge_regimes(rows: LabelledRows, regime: np.ndarray) -> dict[str, dict[str, Any]]:
     """Test whole regimes, those of the total field or those of the hidden one.
 
     `regime`, object (n,): name of each row's regime, or None. Only ``"over"`` and ``"under"`` claim something; they are
@@ -124,7 +114,7 @@ def judge_regimes(rows: LabelledRows, regime: np.ndarray) -> dict[str, Judged]:
     --------
     >>> rows = LabelledRows(np.zeros(100), np.full(100, 0.6), np.zeros(100))
     >>> found = judge_regimes(rows, np.full(100, "over", dtype=object))
-    >>> found["over"].confirmed, found["under"].residual.value
+    >>> found["over"]["confirmed"], found["under"]["residual"].value
     (Confirmed(total=True, visible=True, hidden=False), None)
     """
     regions, signs = [regime == name for name in REGIMES], [SIGNS.get(name, 0) for name in REGIMES]

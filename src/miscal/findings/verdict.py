@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from miscal.base.number_wording import units_and_rows
-from miscal.findings.ledger.ledger import Finding, UnitsNeeded
+from miscal.findings.ledger.document import Finding, UnitsNeeded
 from miscal.findings.ledger.sizes import NOT_KNOWN
 
 _MOST_PLACES = 4

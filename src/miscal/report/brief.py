@@ -15,7 +15,7 @@ from miscal.discovery.answer import helps, rate_sentence
 from miscal.discovery.summary import Summary, Units
 from miscal.findings.alone import ANSWERED, BELOW, Alone
 from miscal.findings.decisions import Promise
-from miscal.findings.ledger.ledger import Finding
+from miscal.findings.ledger.document import Finding
 from miscal.findings.verdict import alike_points, fate_words, in_points, interval_of_size, together_words
 from miscal.report.formatting import MINUS, bounds
 from miscal.report.groups import Group, all_rows, first_groups, off_by_themselves

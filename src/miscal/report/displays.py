@@ -16,10 +16,10 @@ from miscal.base.process import need
 from miscal.base.vocabulary import ANSWER, EVENT, Kind, vocabulary
 from miscal.discovery.discover import named_findings
 from miscal.discovery.summary import Summary
-from miscal.findings.ledger.ledger import Finding
+from miscal.findings.ledger.document import Finding
 from miscal.report.formatting import begin, bounds, clean, count, points
+from miscal.report.frame import COLOURS
 from miscal.report.groups import Curve, all_rows, curves_of, first_groups, fitted_range, off_by_themselves
-from miscal.report.legend import COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

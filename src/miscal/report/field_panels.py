@@ -11,9 +11,8 @@ from miscal.discovery.summary import ErrorEstimate, PeriodNumbers, Regime, Summa
 from miscal.report import formatting
 from miscal.report.drawing import SIDES, Chart, Mark, Scale, axes_of, glance, histograms, path, round_ticks, shown_first
 from miscal.report.formatting import bounds, brief_points, change, count, listed, metric, points, signed, size
-from miscal.report.frame import Source, View, draw, row_words
+from miscal.report.frame import REGIMES, Source, View, draw, regime_labels, regime_names, row_words
 from miscal.report.group_panels import SHOWN
-from miscal.report.legend import REGIMES, regime_labels, regime_names
 from miscal.report.map_data import examples
 from miscal.report.sheet import Cell, Column, Fold, Part, Table
 

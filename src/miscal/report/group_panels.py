@@ -15,18 +15,16 @@ from miscal.base.vocabulary import Vocabulary
 from miscal.discovery.summary import Summary
 from miscal.findings.conditions.column_kinds import Missing, Trend
 from miscal.findings.conditions.condition import TEXT
-from miscal.findings.ledger.ledger import Finding
+from miscal.findings.ledger.document import EXPLAINED, FEW_ROWS, FINDING, ColumnValue, Finding
 from miscal.findings.ledger.sizes import CORRECTED
-from miscal.findings.ledger.values import EXPLAINED, FEW_ROWS, FINDING, ColumnValue
 from miscal.findings.residuals import EPSILON
 from miscal.findings.verdict import fate_words, together_words
 from miscal.report import formatting
 from miscal.report.brief import alone_line
 from miscal.report.drawing import HIGH, SIDES, Chart, Mark, Scale, glance, path, reach_of
 from miscal.report.formatting import NBSP, bounds, clean, count, first_sentence, listed, points, short
-from miscal.report.frame import ASSETS, Source, View, draw, draw_template
+from miscal.report.frame import ASSETS, COLOURS, Source, View, draw, draw_template
 from miscal.report.groups import Group, all_rows, curves_of, first_groups, forest_axis, groups_of, off_by_themselves
-from miscal.report.legend import COLOURS
 from miscal.report.map_data import examples
 from miscal.report.sheet import Fold, Picture, opening
 

@@ -12,7 +12,7 @@ from miscal.base.shown import brief_names
 from miscal.calibration.metrics.curve import CurveNumbers, CurvePair
 from miscal.discovery.answer import group_name, harmed, named_first
 from miscal.discovery.summary import Summary
-from miscal.findings.ledger.ledger import Finding
+from miscal.findings.ledger.document import Finding
 from miscal.findings.ledger.sizes import NOT_KNOWN, holds_zero
 from miscal.report.drawing import Scale, bins_of, path, round_ticks
 

@@ -14,8 +14,18 @@ from miscal.base.vocabulary import Vocabulary
 from miscal.discovery.layout import BACK, GAP, shared_beginnings
 from miscal.findings.residuals import EPSILON
 from miscal.report.formatting import clean, count, finite, short
-from miscal.report.frame import ANSWER_PREFIX, Source, View, draw, embedded_size
-from miscal.report.legend import CATEGORIES, FIELD, NUMBERS, PROJECTIONS, REGIMES
+from miscal.report.frame import (
+    ANSWER_PREFIX,
+    CATEGORIES,
+    FIELD,
+    NUMBERS,
+    PROJECTIONS,
+    REGIMES,
+    Source,
+    View,
+    draw,
+    embedded_size,
+)
 from miscal.report.sheet import Fold
 
 if TYPE_CHECKING:

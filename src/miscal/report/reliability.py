@@ -16,8 +16,8 @@ from miscal.calibration.metrics.curve import SmoothReliabilityCurve, smooth_reli
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
 from miscal.report.displays import Display, literal, percent_axis
 from miscal.report.formatting import begin, count, percent, size
+from miscal.report.frame import CATEGORIES
 from miscal.report.groups import fitted_range
-from miscal.report.legend import CATEGORIES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

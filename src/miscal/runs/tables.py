@@ -23,7 +23,7 @@ from miscal.discovery.run_folder import COLUMNS_FILE
 from miscal.discovery.summary import Answer, ClassEvent
 from miscal.discovery.tables import ColumnTable, class_findings_table, classes_table, decisions_table, tables_of
 from miscal.findings.conditions.condition import with_features
-from miscal.findings.ledger.values import EXPLAINED, ColumnValue
+from miscal.findings.ledger.document import EXPLAINED, ColumnValue
 from miscal.report.brief import finding_words
 from miscal.report.displays import FindingsDisplay, OverviewDisplay
 from miscal.report.formatting import begin, clean, count, decimals_for, percent, points

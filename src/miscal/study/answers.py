@@ -12,7 +12,7 @@ import polars as pl
 
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.conditions.condition import read_condition
-from miscal.findings.ledger.values import value_words
+from miscal.findings.ledger.document import value_words
 from miscal.findings.shared_findings import SHARED
 from miscal.report.formatting import brief_points, count, metric, percent, points, short, size
 from miscal.study.aggregates import beyond_chance

@@ -18,8 +18,8 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
 from miscal.base.files import replace_file
-from miscal.report.legend import COLOURS
-from miscal.report.legend import FIELD as SHADES
+from miscal.report.frame import COLOURS
+from miscal.report.frame import FIELD as SHADES
 
 INK, MUTED, RULE = (COLOURS[name][0] for name in ("ink", "muted", "rule"))
 

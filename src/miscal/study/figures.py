@@ -18,7 +18,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from miscal.base.arrays import counted
 from miscal.report.formatting import clean, percent
-from miscal.report.legend import PROJECTIONS
+from miscal.report.frame import PROJECTIONS
 from miscal.study import aggregates, drawing
 from miscal.study.drawing import INK, MUTED, OKABE_ITO, OVER, RULE, UNDER
 from miscal.study.paper import DATASETS, EXAMPLE, GAPS, beside, reproduced

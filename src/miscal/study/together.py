@@ -36,10 +36,10 @@ from miscal.evidence import simultaneous
 from miscal.findings.conditions.column_kinds import Value
 from miscal.findings.conditions.condition import Condition, with_features
 from miscal.findings.judging import hidden_residual, strata_of
+from miscal.findings.ledger.document import value_words
 from miscal.findings.ledger.groups import column_groups
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS
 from miscal.findings.ledger.sizes import left_by, residual_size
-from miscal.findings.ledger.values import value_words
 from miscal.findings.shared_findings import ModelAnswers, find_shared, shared_columns
 from miscal.study.pair_result import PairResult, TableRows
 from miscal.study.tables import attributes, with_ends

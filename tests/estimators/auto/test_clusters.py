@@ -16,8 +16,7 @@ from miscal.estimators.auto.clusters import (
     posterior_shifts,
 )
 from miscal.estimators.auto.inputs import ScoreInputs
-from miscal.estimators.auto.member import LearningRows, Query
-from miscal.estimators.auto.ridge import negative_log_likelihood
+from miscal.estimators.auto.member import LearningRows, Query, negative_log_likelihood
 
 CENTRES = np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, 2.0]], np.float32)
 SHIFTS = np.array([-1.5, 0.0, 1.0])

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from miscal.estimators.auto.estimator import _combine, _CrossFittedScores, _stacked, _trust
+from miscal.estimators.auto.estimator import _combine, _stacked, _trust
 from miscal.estimators.auto.member import CrossFitted, LearningRows, Query
 from miscal.estimators.auto.model import FIRST_STACK, columns, weighted
 
@@ -25,19 +25,17 @@ def drawn(seed, n=200, noise=0.3):
 
 def combined(rows, members, refined, structure=True):
     first = _stacked(rows, columns(members))
-    fitted = [{name: CrossFitted(None, shift, {}) for name, shift in own.items()} for own in (members, refined)]
-    parts = {FIRST_STACK: first, **refined}
-    scores = _CrossFittedScores(fitted[0], 1.0, fitted[1], None, None, None, parts, None)
-    return _combine(rows, scores, structure=structure)
+    scores, later = ({name: CrossFitted(None, shift, {}) for name, shift in own.items()} for own in (members, refined))
+    return _combine(rows, scores, 1.0, later, {FIRST_STACK: first, **refined}, structure=structure)
 
 
 @given(st.integers(0, 400))
 def test_a_score_that_beats_a_stack_with_refined_ones_is_returned_alone(seed):
     rows, members, refined = drawn(seed)
     portfolio, candidates = combined(rows, members, refined)
-    losses = {c.name: c.log_loss for c in candidates}
+    losses = {c["name"]: c["log_loss"] for c in candidates}
     best = min(members, key=losses.get)
-    names = [c.name for c in candidates if c.chosen]
+    names = [c["name"] for c in candidates if c["chosen"]]
     if losses[best] < losses["stack"]:
         assert names == [best]
         shift = weighted({FIRST_STACK: weighted(members, portfolio.first_weights), **refined}, portfolio.weights)
@@ -47,7 +45,7 @@ def test_a_score_that_beats_a_stack_with_refined_ones_is_returned_alone(seed):
 
 
 def test_both_cases_are_there():
-    alone = [combined(*drawn(seed))[1][-1].chosen for seed in range(20)]
+    alone = [combined(*drawn(seed))[1][-1]["chosen"] for seed in range(20)]
     assert 0 < sum(alone) < 20
 
 
@@ -55,10 +53,10 @@ def test_both_cases_are_there():
 def test_without_refined_scores_the_stack_is_kept_and_without_structure_nothing(seed):
     rows, members, _ = drawn(seed)
     portfolio, candidates = combined(rows, members, {})
-    assert candidates[-1].chosen
+    assert candidates[-1]["chosen"]
     assert min(portfolio.first_weights.values()) >= 0
     _, unclaimed = combined(rows, members, {}, structure=False)
-    assert not any(c.chosen for c in unclaimed)
+    assert not any(c["chosen"] for c in unclaimed)
 
 
 @given(st.integers(0, 400), st.integers(0, 20))

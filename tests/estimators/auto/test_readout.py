@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from miscal.estimators.auto.geometry import PlacedRows, _batch, fit_local
+from miscal.estimators.auto.geometry import PlacedRows, fit_local
 from miscal.estimators.auto.readout import LocalShift
 from miscal.estimators.auto.settings import AUTO
 
@@ -169,8 +169,8 @@ def test_the_written_out_gradient_of_the_loss_equals_finite_differences(groups):
     rng = np.random.default_rng(0)
     x, y, weight = rng.normal(size=(60, 4)), rng.integers(0, 2, 60), rng.integers(1, 4, 60)
     rows = PlacedRows.of(x, y, rng.normal(size=60), weight, groups)
-    batch = _batch(rows, rng.permutation(60)[:50])
-    batch = replace(batch, **{k: getattr(batch, k).astype(float) for k in ("x", "outcome", "base", "weight")})
+    batch = rows.batch(rng.permutation(60)[:50])
+    batch = replace(batch, **{k: getattr(batch, k).astype(float) for k in ("x", "correct", "offset", "weight")})
     axes, log_ridge, step = rng.normal(size=(4, 3)), 0.7, 1e-5
     _, in_axes, in_ridge = batch.loss(axes, log_ridge)
 
@@ -189,7 +189,8 @@ def test_the_loss_of_a_batch_leaves_each_group_out(together):
     rng = np.random.default_rng(1)
     x, y, offset, weight = rng.normal(size=(30, 2)), rng.integers(0, 2, 30), rng.normal(size=30), rng.uniform(1, 3, 30)
     group = np.arange(30) // together
-    loss, *_ = _batch(PlacedRows.of(x, y, offset, weight, group), rng.permutation(30)).loss(np.eye(2), np.log(2.0))
+    rows = PlacedRows.of(x, y, offset, weight, group)
+    loss, *_ = rows.batch(rng.permutation(30)).loss(np.eye(2), np.log(2.0))
     total = 0.0
     for i in range(30):
         others = group != group[i]

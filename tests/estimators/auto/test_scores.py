@@ -16,8 +16,7 @@ from miscal.calibration.calibrators import logit
 from miscal.estimators.auto import inputs as scaling
 from miscal.estimators.auto.inputs import fit_scaler
 from miscal.estimators.auto.kernels import KernelRecipe, gaussian_gram
-from miscal.estimators.auto.member import LearningRows, Query
-from miscal.estimators.auto.ridge import RidgeFits, negative_log_likelihood
+from miscal.estimators.auto.member import LearningRows, Query, RidgeFits, negative_log_likelihood
 from miscal.estimators.auto.stack import stack_out_of_fold, stack_weights
 from miscal.estimators.auto.trees import crossfit_trees
 

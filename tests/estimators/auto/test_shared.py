@@ -21,9 +21,9 @@ def rows():
 
 def test_what_fits_share_holds_no_outcome(rows):
     ours, theirs = (learn_shared(one, 0) for one in (rows, replace(rows, correct=1 - rows.correct)))
-    for name, held in vars(ours.scaler).items():
-        np.testing.assert_array_equal(held, getattr(theirs.scaler, name))
-    for one, other in zip(ours.centres, theirs.centres, strict=True):
+    for name, held in vars(ours[0]).items():
+        np.testing.assert_array_equal(held, getattr(theirs[0], name))
+    for one, other in zip(ours[1], theirs[1], strict=True):
         np.testing.assert_array_equal(one, other)
 
 

@@ -9,8 +9,9 @@ from miscal.calibration.labelled_rows import LabelledRows
 from miscal.findings.conditions.other_kinds import Mixed
 from miscal.findings.ledger.blocks import Table
 from miscal.findings.ledger.clusters import describe, with_clusters
+from miscal.findings.ledger.document import FOUND, NAMED
 from miscal.findings.ledger.groups import CLUSTER, error_shares, named_groups
-from miscal.findings.ledger.ledger import FOUND, NAMED, find
+from miscal.findings.ledger.ledger import find
 from miscal.findings.ledger.scan import scan
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS
 from miscal.findings.ledger.sizes import hidden_interval

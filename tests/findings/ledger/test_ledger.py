@@ -19,8 +19,9 @@ from miscal.findings.conditions.column_kinds import Value
 from miscal.findings.conditions.condition import with_features
 from miscal.findings.conditions.other_kinds import Both
 from miscal.findings.ledger.blocks import Table, cut_into_strata, exact_p_value
+from miscal.findings.ledger.document import Finding
 from miscal.findings.ledger.groups import PAIR, named_groups
-from miscal.findings.ledger.ledger import Finding, find
+from miscal.findings.ledger.ledger import find
 from miscal.findings.ledger.scan import scan
 from miscal.findings.ledger.settings import LedgerSettings
 

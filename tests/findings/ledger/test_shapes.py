@@ -14,10 +14,10 @@ from miscal.calibration.labelled_rows import LabelledRows
 from miscal.findings.conditions.column_kinds import Trend
 from miscal.findings.conditions.condition import Frame
 from miscal.findings.ledger.bins import bins_of, order_levels, round_quantile, stretches
+from miscal.findings.ledger.document import EXPLAINED, FEW_ROWS, FINDING, NOT_DISTINGUISHABLE, NOT_TESTED
 from miscal.findings.ledger.groups import INTERVAL, named_groups
 from miscal.findings.ledger.ledger import find
 from miscal.findings.ledger.sizes import sum_p_value
-from miscal.findings.ledger.values import EXPLAINED, FEW_ROWS, FINDING, NOT_DISTINGUISHABLE, NOT_TESTED
 
 from .test_ledger import columns_of, crossfitted, planted
 

@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 
 from miscal.base.process import without_warning
 from miscal.calibration.global_map import paired_gain
-from miscal.estimators.auto.member import CrossFitted, Fit, LearningRows, Member, Query
-from miscal.estimators.auto.ridge import negative_log_likelihood
+from miscal.estimators.auto.member import CrossFitted, Fit, LearningRows, Member, Query, negative_log_likelihood
 from miscal.estimators.auto.settings import AUTO
 
 Array = NDArray[np.floating]
 
 _BLOCK_ROWS = 4_096
+_SHIFTS = np.linspace(-AUTO.shift_reach, AUTO.shift_reach, AUTO.shift_steps)
+"""Shifts of a cluster that are weighed, in log-odds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +128,7 @@ def posterior_shifts(log_likelihood: Array) -> NDArray[np.float64]:
         # the mean over clusters of their posteriors, without a table of these
         prior *= across @ (1 / (likelihood @ prior)) / k
     posterior = likelihood * prior.swapaxes(-1, -2)
-    return posterior @ AUTO.shift_grid / posterior.sum(-1)
+    return posterior @ _SHIFTS / posterior.sum(-1)
 
 
 def find_centres(rows: NDArray[np.float32], sizes: Sequence[int], seed: int) -> list[NDArray[np.float32]]:
@@ -191,7 +192,7 @@ def _log_likelihoods(
     for i in range(0, len(rows), _BLOCK_ROWS):
         b = slice(i, i + _BLOCK_ROWS)
         # (block, 161), which for all rows at once would be the largest array of the fit
-        likelihood = -negative_log_likelihood(rows.correct[b], start[b, None] + AUTO.shift_grid)
+        likelihood = -negative_log_likelihood(rows.correct[b], start[b, None] + _SHIFTS)
         counted = np.ones(len(likelihood)) if rows.weight is None else rows.weight[b]
         at = (place[:, b].ravel(), np.tile(np.arange(len(likelihood)), len(sizes)))
         # a sparse product sums rows by (fold, cluster) without a copy for each

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -39,50 +39,51 @@ from miscal.calibration.calibrators import LOGIT_CLIP, Calibrator, logit
 from miscal.calibration.global_map import crossfit_global_map
 from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples
-from miscal.estimators.auto import model
 from miscal.estimators.auto.clusters import find_centres
 from miscal.estimators.auto.geometry import LOCAL, crossfit_local
 from miscal.estimators.auto.inputs import Scaler, find_support, fit_scaler
 from miscal.estimators.auto.kernels import WIDE, refined_scores
-from miscal.estimators.auto.member import CrossFitted, LearningRows, Query
-from miscal.estimators.auto.readout import LocalShift
-from miscal.estimators.auto.ridge import negative_log_likelihood
+from miscal.estimators.auto.levels import GROUPS, PAIRS, settle_pairs
+from miscal.estimators.auto.member import CrossFitted, LearningRows, Query, negative_log_likelihood
+from miscal.estimators.auto.model import (
+    EARNING,
+    FIRST_STACK,
+    AutoModel,
+    Portfolio,
+    beside_components,
+    columns,
+    crossfit_first,
+    first_prior,
+    shifts_of,
+    weighted,
+)
 from miscal.estimators.auto.settings import AUTO
-from miscal.estimators.auto.sparse_effects import GROUPS, PAIRS, settle_pairs
-from miscal.estimators.auto.stack import StructureEvidence, stack_out_of_fold, stack_weights, weigh
+from miscal.estimators.auto.stack import stack_out_of_fold, stack_weights, weigh
 from miscal.estimators.registry import Correction, Estimator, FieldEstimate, Unlike
 
 # stream of the rows and starts
 _STREAM = 98
 
 
-@dataclass(frozen=True, eq=False)
-class SharedInputs:
-    """Scaling and clusters of inputs, learned once for all fits of a run.
+Shared = tuple[Scaler, tuple[NDArray[np.float32], ...]]
+"""Scaling of inputs, and the centres (k, q) of partitions into more and more clusters, in the leading components."""
+
+
+def learn_shared(rows: Triples, seed: int) -> Shared:
+    """Learn scaling and clusters of inputs once for all fits of a run.
 
     The fits without a fold use them, too, though the rows left out had a part in them. Their estimates are honest all
     the same, as no outcome enters here: given inputs and confidences, everything here is fixed, and what the fits learn
     of outcomes they learn from their own rows alone.
 
-    Attributes
-    ----------
-    scaler : Scaler
-    centres : tuple of ndarray of shape (k, q), float32
-        Of partitions into more and more clusters, in the leading components.
+    Takes rows: all of positive weight and in canonical order.
     """
-
-    scaler: Scaler
-    centres: tuple[NDArray[np.float32], ...]
-
-
-def learn_shared(rows: Triples, seed: int) -> SharedInputs:
-    """Learn scaling and clusters from rows, all of positive weight and in canonical order; no outcome is looked at."""
     rng = np.random.default_rng((seed, _STREAM))
     scaler = fit_scaler(rows.X, rows.confidence, rng, rows.layout)
     n = len(rows)
     some = np.arange(n) if n <= AUTO.centre_rows else np.sort(rng.choice(n, AUTO.centre_rows, replace=False))
     places = scaler(rows.X[some], rows.confidence[some]).components
-    return SharedInputs(scaler, tuple(find_centres(places, AUTO.n_clusters, int(rng.integers(2**31)))))
+    return scaler, tuple(find_centres(places, AUTO.n_clusters, int(rng.integers(2**31))))
 
 
 Array = NDArray[np.floating]
@@ -98,82 +99,69 @@ def inner_folds(units: NDArray[np.integer]) -> int:
     return AUTO.n_folds if len(np.unique(units)) <= AUTO.many_units else AUTO.n_folds_of_many
 
 
-def fit_auto(rows: Triples, *, seed: int = 0, shared: SharedInputs | None = None) -> model.AutoModel:
+def fit_auto(rows: Triples, *, seed: int = 0, shared: Shared | None = None) -> AutoModel:
     """Fit the default estimator.
 
     Takes rows: all of positive weight, at least 20; shared: what several fits learn of the inputs but once.
     """
-    shared = shared or learn_shared(rows, seed)
+    scaler, centres = shared or learn_shared(rows, seed)
     # one stream: the order of its draws (folds, landmarks) is part of what a seed means
     rng = np.random.default_rng(seed)
     groups = rows.units
     folds = assign_folds(groups, inner_folds(groups), rng)
     chosen, log_odds = crossfit_global_map(rows.correct, rows.confidence, folds, rows.weight)
     landmarks = np.sort(rng.choice(len(rows), min(AUTO.landmarks, len(rows)), replace=False))
-    at = Query(shared.scaler(rows.X, rows.confidence), log_odds[chosen.name], logit(rows.confidence))
+    at = Query(scaler(rows.X, rows.confidence), log_odds[chosen.name], logit(rows.confidence))
     table = rows.layout is not None and rows.layout.table
-    learning = LearningRows(at, rows.correct, groups, folds, landmarks, rows.weight, seed, table, shared.centres)
+    learning = LearningRows(at, rows.correct, groups, folds, landmarks, rows.weight, seed, table, centres)
 
-    fitted = _fit_scores(learning)
-    portfolio, candidates = _combine(learning, fitted, structure=fitted.evidence.structure)
+    first, first_shift = _first_stack(learning)
+    # refined kernels measure distances in this unit; a first stack that is all but flat must not be blown up to noise
+    scale = max(float(first_shift.std()), 1e-3)
+    refining = replace(learning, at=replace(at, first=first_shift / scale))
+    later = {name: fit(refining) for name, fit in refined_scores(learning).items()}
+    parts: Shifts = {FIRST_STACK: first_shift, **shifts_of(later)}
+    wide, wide_scale, place = None, 1.0, at.inputs.x
+    if not learning.few_columns:
+        wide, wide_scale = first[WIDE].member, max(float(first[WIDE].shift.std()), 1e-3)
+        # rows learned from are placed by their score out of fold
+        place = beside_components(first[WIDE].shift / wide_scale, at.inputs)
+    local, geometry = crossfit_local(learning, place, columns(parts))
+    if local is not None:
+        later[LOCAL], parts[LOCAL] = local, local.shift
+    # the refined kernels stand on values that have seen other folds' labels: they do not vote on the claim
+    voting = columns({name: shift for name, shift in parts.items() if name in (FIRST_STACK, LOCAL)})
+    evidence = weigh(rows.correct, at.offset, _stacked(learning, voting), at.raw, folds, rows.weight)
+    portfolio, candidates = _combine(learning, first, scale, later, parts, structure=evidence.structure)
     told = [
         _candidate(learning, f"global map: {name}", odds - at.offset, chosen=name == chosen.name)
         for name, odds in log_odds.items()
     ]
-    return model.AutoModel(
+    return AutoModel(
         global_map=chosen,
-        scaler=shared.scaler,
-        place=fitted.place,
+        scaler=scaler,
+        wide=wide,
+        wide_scale=wide_scale,
         # kept even where no structure is claimed, since it gives every row its place, mass and neighbours
-        local=fitted.geometry,
+        local=geometry,
         portfolio=portfolio,
         support=find_support(at.inputs.x, landmarks, np.random.default_rng((seed, _SUPPORT))),
         candidates=(*told, *candidates),
-        evidence=replace(fitted.evidence, pairs=portfolio.weighs(PAIRS)),
+        evidence=replace(evidence, pairs=portfolio.weighs(PAIRS)),
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _CrossFittedScores:
-    """Every score, cross-fitted, and what they show together."""
-
-    first: dict[str, CrossFitted]
-    first_scale: float
-    refined: dict[str, CrossFitted]
-    local: CrossFitted | None
-    place: model.Placement
-    geometry: LocalShift
-    parts: Shifts
-    evidence: StructureEvidence
-
-
-def _fit_scores(rows: LearningRows) -> _CrossFittedScores:
-    members = model.crossfit_first(rows)
-    first = _stacked(rows, model.columns(model.shifts_of(members)), model.first_prior(members))
-    others = {name: score for name, score in members.items() if name not in model.EARNING}
+def _first_stack(rows: LearningRows) -> tuple[dict[str, CrossFitted], Array]:
+    """Cross-fit the scores of the first stack, and stack them, (n,)."""
+    members = crossfit_first(rows)
+    first = _stacked(rows, columns(shifts_of(members)), first_prior(members))
+    others = {name: score for name, score in members.items() if name not in EARNING}
     if len(others) < len(members):
-        alone = _stacked(rows, model.columns(model.shifts_of(others)), model.first_prior(others))
+        alone = _stacked(rows, columns(shifts_of(others)), first_prior(others))
         # a score that does not improve the stack of the others would only make it noisier
         if _loss(rows, alone) <= _loss(rows, first):
-            members, first = others, alone
-    # refined kernels measure distances in this unit; a first stack that is all but flat must not be blown up to noise
-    scale = max(float(first.std()), 1e-3)
-    refining = replace(rows, at=replace(rows.at, first=first / scale))
-    refined = {name: fit(refining) for name, fit in refined_scores(rows).items()}
-    parts: Shifts = {model.FIRST_STACK: first, **model.shifts_of(refined)}
-    place, placed = model.Placement(), rows.at.inputs.x
-    if not rows.few_columns:
-        # rows learned from are placed by their score out of fold
-        wide = members[WIDE]
-        place = model.Placement(wide.member, max(float(wide.shift.std()), 1e-3))
-        placed = place.beside_components(wide.shift, rows.at.inputs)
-    local, geometry = crossfit_local(rows, placed, model.columns(parts))
-    if local is not None:
-        parts[LOCAL] = local.shift
-    # the refined kernels stand on values that have seen other folds' labels: they do not vote on the claim
-    voting = model.columns({name: shift for name, shift in parts.items() if name not in refined})
-    evidence = weigh(rows.correct, rows.at.offset, _stacked(rows, voting), rows.at.raw, rows.folds, rows.weight)
-    return _CrossFittedScores(members, scale, refined, local, place, geometry, parts, evidence)
+            return others, alone
+    return members, first
 
 
 def _loss(rows: LearningRows, shift: Array) -> float:
@@ -187,37 +175,43 @@ def _stacked(rows: LearningRows, shifts: Array, prior: Array | None = None) -> N
 
 
 def _combine(
-    rows: LearningRows, fitted: _CrossFittedScores, *, structure: bool
-) -> tuple[model.Portfolio, tuple[model.ScoreCandidate, ...]]:
+    rows: LearningRows,
+    first: dict[str, CrossFitted],
+    first_scale: float,
+    later: dict[str, CrossFitted],
+    parts: Shifts,
+    *,
+    structure: bool,
+) -> tuple[Portfolio, list[dict[str, Any]]]:
     """Weigh the parts of the last stack, or a first score alone; and list what was combined, the stack last."""
-    later = fitted.refined if fitted.local is None else {**fitted.refined, LOCAL: fitted.local}
-    scores = fitted.first | later
+    scores = first | later
     table = {name: _candidate(rows, name, score.shift, settings=score.settings) for name, score in scores.items()}
-    stack = _candidate(rows, "stack", _stacked(rows, model.columns(fitted.parts), _prior(fitted)))
-    best = min(fitted.first, key=lambda name: table[name].log_loss)
+    # refined kernels stand on the first stack, and must earn their weight
+    prior = np.array([float(name in (FIRST_STACK, LOCAL)) for name in parts])
+    prior /= prior.sum()
+    stack = _candidate(rows, "stack", _stacked(rows, columns(parts), prior))
+    best = min(first, key=lambda name: table[name]["log_loss"])
     # Refined kernels stand on values that have seen other folds' labels: their stack's loss is flattered, and what is
     # better all the same is better. A stack without them evens out what its members err by, and is kept.
-    alone = bool(fitted.refined) and table[best].log_loss < stack.log_loss
+    alone = bool(later.keys() - {LOCAL}) and table[best]["log_loss"] < stack["log_loss"]
     if alone:
-        first, final = _only(best, fitted.first), _only(model.FIRST_STACK, fitted.parts)
+        weights, final = _only(best, first), _only(FIRST_STACK, parts)
     else:
-        first = _weights(rows, model.shifts_of(fitted.first), model.first_prior(fitted.first))
-        final = _weights(rows, fitted.parts, _prior(fitted))
+        weights = _weights(rows, shifts_of(first), first_prior(first))
+        final = _weights(rows, parts, prior)
     final = {name: _trust(rows) * w for name, w in final.items()}
     # a first score counts by way of the first stack: its weight in it, times that of the stack
-    share = {name: final[model.FIRST_STACK] * w for name, w in first.items()} | final
-    members, others = ({name: score.member for name, score in own.items()} for own in (fitted.first, later))
+    share = {name: final[FIRST_STACK] * w for name, w in weights.items()} | final
+    members, others = ({name: score.member for name, score in own.items()} for own in (first, later))
     groups = members.get(GROUPS)
-    if (
-        groups is not None
-        and (pairs := settle_pairs(rows, groups, model.weighted(model.shifts_of(scores), share))).effects
-    ):
+    if groups is not None and (pairs := settle_pairs(rows, groups, weighted(shifts_of(scores), share))).effects:
         others[PAIRS], final[PAIRS], structure = pairs, 1.0, True
     weighed = [
-        replace(c, weight=float(share[name]), chosen=bool(structure and share[name] > 0)) for name, c in table.items()
+        row | {"weight": float(share[name]), "chosen": bool(structure and share[name] > 0)}
+        for name, row in table.items()
     ]
-    portfolio = model.Portfolio(members, first, fitted.first_scale, others, final)
-    return portfolio, (*weighed, replace(stack, chosen=structure and not alone))
+    portfolio = Portfolio(members, weights, first_scale, others, final)
+    return portfolio, [*weighed, stack | {"chosen": structure and not alone}]
 
 
 def _trust(rows: LearningRows) -> float:
@@ -226,31 +220,26 @@ def _trust(rows: LearningRows) -> float:
     return rarer / (rarer + AUTO.trusted_outcomes)
 
 
-def _prior(fitted: _CrossFittedScores) -> NDArray[np.float64]:
-    """Weights that those of the last stack are drawn to: refined kernels stand on the first stack, and must earn it."""
-    share = 1 / (len(fitted.parts) - len(fitted.refined))
-    return np.array([0.0 if name in fitted.refined else share for name in fitted.parts])
-
-
 def _only(name: str, names: Mapping[str, Any]) -> Weights:
     return {other: float(other == name) for other in names}
 
 
 def _weights(rows: LearningRows, shifts: Shifts, prior: Array | None = None) -> Weights:
     """Weights of a stack on all rows, by name."""
-    found = stack_weights(model.columns(shifts), rows.correct, rows.at.offset, rows.weight, prior)
+    found = stack_weights(columns(shifts), rows.correct, rows.at.offset, rows.weight, prior)
     return dict(zip(shifts, found.tolist(), strict=True))
 
 
 def _candidate(
     rows: LearningRows, name: str, shift: Array, *, chosen: bool = False, settings: dict[str, Any] | None = None
-) -> model.ScoreCandidate:
+) -> dict[str, Any]:
     """Make the row of a shift in the table of candidates."""
     # the clip that the log loss of every method has
     p = np.clip(expit(rows.at.offset + shift), LOGIT_CLIP, 1 - LOGIT_CLIP)
     loss = np.average(negative_log_likelihood(rows.correct, logit(p)), weights=rows.weight)
     proxy = np.average((rows.correct - p) ** 2, weights=rows.weight)
-    return model.ScoreCandidate(name, float(loss), float(proxy), None, chosen, settings or {})
+    scores = {"log_loss": float(loss), "proxy": float(proxy), "weight": None}
+    return {"name": name, **scores, "chosen": chosen, **(settings or {})}
 
 
 def _weighing(rows: Triples, known: NDArray[np.int64] | None = None) -> Triples:
@@ -303,12 +292,12 @@ class AutoField(Estimator):
     """
 
     most_rows_in_threads: ClassVar[int] = AUTO.most_rows_in_threads
-    model_: model.AutoModel
+    model_: AutoModel
     rows_: NDArray[np.int64]
 
     def __init__(self, *, random_state: int | np.random.Generator = 0, n_jobs: int | None = None) -> None:
         super().__init__(random_state=random_state, n_jobs=n_jobs)
-        self._shared: SharedInputs | None = None
+        self._shared: Shared | None = None
         self._order: NDArray[np.int64] | None = None
 
     @one_thread()
@@ -352,7 +341,7 @@ class AutoField(Estimator):
     @property
     def selection_(self) -> list[dict[str, Any]]:
         """The candidates."""
-        return [candidate.as_row() for candidate in self.model_.candidates]
+        return list(map(dict, self.model_.candidates))
 
     def for_folds(self) -> AutoField:
         """Return the estimator of a fold: every choice is made again, of the inputs that are shared."""

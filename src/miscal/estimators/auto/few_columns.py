@@ -27,8 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from miscal.estimators.auto.member import CrossFitted, LearningRows, Member, Query
-from miscal.estimators.auto.ridge import negative_log_likelihood
+from miscal.estimators.auto.member import CrossFitted, LearningRows, Member, Query, negative_log_likelihood
 from miscal.estimators.auto.settings import AUTO
 
 Array = NDArray[np.floating]

@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from miscal.estimators.auto.member import CrossFitted, LearningRows, Member, Query
+from miscal.estimators.auto.member import CrossFitted, LearningRows, Member, Query, negative_log_likelihood
 from miscal.estimators.auto.readout import READ_TILE, LocalShift, kernel_weights
-from miscal.estimators.auto.ridge import negative_log_likelihood
 from miscal.estimators.auto.settings import AUTO
 from miscal.estimators.auto.stack import gain_in_log_loss, stack_weights
 from miscal.estimators.kernel import exponent_factors, weights_from_factors
@@ -61,6 +60,44 @@ class PlacedRows:
     def group_of(self, rows: NDArray[np.integer]) -> NDArray[np.integer] | None:
         """Group numbers of some rows, (k,); None where every row is alone."""
         return None if self.groups is None else self.groups[rows]
+
+    def batch(self, drawn: NDArray[np.integer]) -> PlacedRows:
+        """Return some rows in single precision, those of one group side by side."""
+        if self.groups is not None:
+            drawn = drawn[np.argsort(self.groups[drawn], kind="stable")]
+        x, y, start, w = (np.asarray(a[drawn], np.float32) for a in (self.x, self.correct, self.offset, self.weight))
+        return PlacedRows(x, y, start, w, self.group_of(drawn))
+
+    def loss(self, axes: Array, log_ridge: float, grow: float = 1.0) -> tuple[float, Array, float]:
+        """Leave-one-out log loss of one Newton step, and its gradients in the axes (p, k) and in the log ridge.
+
+        With values v (n, 2), gradient and curvature of each row's log-likelihood, and sums S = K v, none of a row's
+        own group in its sum, the shift is D = S_1 / (S_2 + ridge). With G = dL/dS and
+        P_ij = K_ij (G_i v_j + v_i G_j) the gradient in the coordinates z is dL/dz = -2 (P1 * z - P z).
+
+        Rows of one group lie side by side. `grow` scales sums over these rows to sums over the bank, so that the ridge
+        means the same in both.
+        """
+        p = expit(self.offset)
+        heavy = self.weight * self.x.dtype.type(grow)
+        values = np.stack([heavy * (self.correct - p), heavy * p * (1 - p)], 1)
+        z = self.x @ axes
+        K = kernel_weights(z, z)
+        _clear(K, *_own(self.groups, np.arange(len(z)))[1:])
+        # the column of ones gives S itself, and P1
+        placed = np.concatenate([z, np.ones((len(z), 1), z.dtype)], 1)
+        inner = _products(K, values, placed)
+        ridge = math.exp(log_ridge)
+        precision = 1 / (inner[:, 1, -1] + ridge)
+        D = inner[:, 0, -1] * precision
+        logit = self.offset + D
+        pull = self.weight * (expit(logit) - self.correct) * (precision / len(z))
+        G = np.stack([pull, -pull * D], 1)
+        # K is symmetric: P (z, 1) = G * (K v) + v * (K G), each with (z, 1) inside
+        product = (G[:, :, None] * inner + values[:, :, None] * _products(K, G, placed)).sum(1)
+        slope = (product[:, -1:] * z - product[:, :-1]) * -2
+        loss = float((self.weight * negative_log_likelihood(self.correct, logit)).mean())
+        return loss, self.x.T @ slope, -ridge * float(pull @ D)
 
     def bank(self, rows: NDArray[np.integer], axes: NDArray[np.float32]) -> LocalShift:
         """Place some rows as the bank of a shift with the first of the ridges."""
@@ -238,58 +275,6 @@ def _binned_losses(rows: PlacedRows, cell: NDArray[np.integer], moments: Array, 
     return losses @ (rows.weight / rows.weight.sum())
 
 
-@dataclass(frozen=True, eq=False)
-class _Batch:
-    """Rows of one step, those of one group side by side.
-
-    Attributes
-    ----------
-    x : ndarray of shape (n, p)
-    outcome, base, weight : ndarray of shape (n,)
-        Outcomes, log-odds that the shift is added to, and numbers of rows.
-    first, last : ndarray of shape (n,), int
-        Where the group of each row starts and ends.
-    grow : float
-        Scales sums over the batch to sums over the bank, so that the ridge means the same in both.
-    """
-
-    x: Array
-    outcome: Array
-    base: Array
-    weight: Array
-    first: NDArray[np.integer]
-    last: NDArray[np.integer]
-    grow: float
-
-    def loss(self, axes: Array, log_ridge: float) -> tuple[float, Array, float]:
-        """Leave-one-out log loss of one Newton step, and its gradients in the axes (p, k) and in the log ridge.
-
-        With values v (n, 2), gradient and curvature of each row's log-likelihood, and sums S = K v, none of a row's
-        own group in its sum, the shift is D = S_1 / (S_2 + ridge). With G = dL/dS and
-        P_ij = K_ij (G_i v_j + v_i G_j) the gradient in the coordinates z is dL/dz = -2 (P1 * z - P z).
-        """
-        p = expit(self.base)
-        heavy = self.weight * self.x.dtype.type(self.grow)
-        values = np.stack([heavy * (self.outcome - p), heavy * p * (1 - p)], 1)
-        z = self.x @ axes
-        K = kernel_weights(z, z)
-        _clear(K, self.first, self.last)
-        # the column of ones gives S itself, and P1
-        placed = np.concatenate([z, np.ones((len(z), 1), z.dtype)], 1)
-        inner = _products(K, values, placed)
-        ridge = math.exp(log_ridge)
-        precision = 1 / (inner[:, 1, -1] + ridge)
-        D = inner[:, 0, -1] * precision
-        logit = self.base + D
-        pull = self.weight * (expit(logit) - self.outcome) * (precision / len(z))
-        G = np.stack([pull, -pull * D], 1)
-        # K is symmetric: P (z, 1) = G * (K v) + v * (K G), each with (z, 1) inside
-        product = (G[:, :, None] * inner + values[:, :, None] * _products(K, G, placed)).sum(1)
-        slope = (product[:, -1:] * z - product[:, :-1]) * -2
-        loss = float((self.weight * negative_log_likelihood(self.outcome, logit)).mean())
-        return loss, self.x.T @ slope, -ridge * float(pull @ D)
-
-
 def _products(K: Array, values: Array, placed: Array) -> Array:
     """Sum K_ij values_jc placed_jk over j, (n, 2, k)."""
     columns = (values[:, :, None] * placed[:, None]).reshape(len(K), -1)
@@ -318,6 +303,7 @@ class _Adam:
 def _train(rows: PlacedRows, start: LocalShift, rng: np.random.Generator, steps: int) -> NDArray[np.float32]:
     """Adam on random batches, from the axes and the ridge of a start."""
     n = len(rows.x)
+    size_of_batch, size_of_bank = min(AUTO.batch, n), min(AUTO.bank_rows, n)
     # a step changes every start by the same share of its own size
     size = float(np.sqrt((start.axes**2).sum(0).max()))
     axes = start.axes / size
@@ -325,18 +311,10 @@ def _train(rows: PlacedRows, start: LocalShift, rng: np.random.Generator, steps:
     log_ridge = np.array(math.log(start.ridge))
     adam = _Adam([axes, log_ridge])
     for step in range(steps):
-        batch = _batch(rows, rng.choice(n, min(AUTO.batch, n), replace=False))
-        _, in_axes, in_ridge = batch.loss(axes * size, float(log_ridge))
+        batch = rows.batch(rng.choice(n, size_of_batch, replace=False))
+        _, in_axes, in_ridge = batch.loss(axes * size, float(log_ridge), size_of_bank / size_of_batch)
         adam.descend([in_axes * size, np.array(in_ridge)], AUTO.rate * (1 + math.cos(math.pi * step / steps)) / 2)
     return axes * size
-
-
-def _batch(rows: PlacedRows, drawn: NDArray[np.integer]) -> _Batch:
-    if rows.groups is not None:
-        drawn = drawn[np.argsort(rows.groups[drawn], kind="stable")]
-    _, first, last = _own(rows.group_of(drawn), np.arange(len(drawn)))
-    x, y, base, w = (np.asarray(a[drawn], np.float32) for a in (rows.x, rows.correct, rows.offset, rows.weight))
-    return _Batch(x, y, base, w, first, last, min(len(rows.x), AUTO.bank_rows) / len(drawn))
 
 
 LOCAL = "local shift"

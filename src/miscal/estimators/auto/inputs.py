@@ -7,6 +7,7 @@ enough to those learned from.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -55,42 +56,14 @@ def gaussian_of(
     return np.exp(exponent, out=exponent)
 
 
-@dataclass(frozen=True, eq=False)
-class Placed:
-    """Rows that kernels stand on.
-
-    Attributes
-    ----------
-    x : ndarray of shape (m, p), float32
-    """
-
-    x: NDArray[np.float32]
-
-    @cached_property
-    def key(self) -> bytes:
-        """What equal rows have in common: a digest, as members that were read back hold a copy each."""
-        return hashlib.blake2b(np.ascontiguousarray(self.x).data, digest_size=16).digest()
+Places = tuple[bytes, NDArray[np.float32]]
+"""Rows that kernels stand on, (m, p), after what equal ones have in common."""
 
 
-@dataclass(frozen=True, eq=False)
-class Distances:
-    """Squared distances of rows, table by table.
-
-    Attributes
-    ----------
-    x : ndarray of shape (n, p), float32
-    tables : dict
-        Those computed so far, by the rows they lead to.
-    """
-
-    x: NDArray[np.float32]
-    tables: dict[bytes, NDArray[np.float32]] = field(default_factory=dict)
-
-    def to(self, rows: Placed) -> NDArray[np.float32]:
-        """Squared distances to some rows, (n, m); for reading only."""
-        if rows.key not in self.tables:
-            self.tables[rows.key] = squared_distances(self.x, rows.x)
-        return self.tables[rows.key]
+def places_of(x: NDArray[np.float32]) -> Places:
+    """Return rows with a digest of them, as members that were read back hold a copy each."""
+    rows = np.ascontiguousarray(x)
+    return hashlib.blake2b(rows.data, digest_size=16).digest(), rows
 
 
 # distances come from differences of squares in double precision
@@ -114,14 +87,16 @@ class Support:
     landmarks: NDArray[np.float32]
     reach: float
 
-    def holds(self, x: Array, distances: Distances | None = None, spanning: Placed | None = None) -> NDArray[np.bool_]:
+    def holds(
+        self, x: Array, distances: Callable[[Places], Array] | None = None, spanning: Places | None = None
+    ) -> NDArray[np.bool_]:
         """Tell rows within reach of a landmark, (n,).
 
-        Takes x (n, p); spanning: rows that kernels stand on.
+        Takes x (n, p); distances: what tells their squared distances to rows; spanning: rows that kernels stand on.
         """
-        distances = Distances(x) if distances is None else distances
+        told = distances or (lambda places: squared_distances(x, places[1]))
         with np.errstate(over="ignore", invalid="ignore"):
-            nearest = np.stack([distances.to(part).min(1) for part in self._parts(spanning)], 1).min(1)
+            nearest = np.stack([told(part).min(1) for part in self._parts(spanning)], 1).min(1)
             # single precision decides all rows but those about as far as the reach
             rounding = _SINGLE * (np.einsum("ij,ij->i", x, x) + np.float32(self.largest))
             within = nearest < self.reach**2
@@ -135,15 +110,15 @@ class Support:
         """Largest squared length of a landmark."""
         return float((self.landmarks.astype(np.float64) ** 2).sum(1).max())
 
-    def _parts(self, spanning: Placed | None) -> tuple[Placed, ...]:
+    def _parts(self, spanning: Places | None) -> tuple[Places, ...]:
         """Return the landmarks, those whose distances are known before the others."""
         parts = self.__dict__.setdefault("parts", {})
-        key = b"" if spanning is None else spanning.key
+        key, rows = (b"", self.landmarks[:0]) if spanning is None else spanning
         if key not in parts:
-            m = 0 if spanning is None else len(spanning.x)
-            shared = m > 0 and np.array_equal(self.landmarks[:m], spanning.x)
+            m = len(rows)
+            shared = spanning is not None and m > 0 and np.array_equal(self.landmarks[:m], rows)
             rest = self.landmarks[m:] if shared else self.landmarks
-            parts[key] = (spanning,) * shared + (Placed(rest),) * bool(len(rest))
+            parts[key] = (*([spanning] if shared else []), *([places_of(rest)] if len(rest) else []))
         return parts[key]
 
 
@@ -238,15 +213,17 @@ class ScoreInputs:
         """Number of levels of each column of `codes`, as far as these rows show."""
         return [int(codes.max(initial=-1)) + 1 for codes in self.codes.T]
 
-    @cached_property
-    def distances(self) -> Distances:
-        """Squared distances of x to the rows that kernels stand on; each table is computed once."""
-        return Distances(self.x)
+    def distances(self, places: Places, of: str = "x") -> Array:
+        """Squared distances of x, or of the numbers, to rows that kernels stand on, (n, m); for reading only."""
+        key, rows = places
+        if (of, key) not in self._distances:
+            self._distances[of, key] = squared_distances(getattr(self, of), rows)
+        return self._distances[of, key]
 
     @cached_property
-    def number_distances(self) -> Distances:
-        """The same of the numbers beside an embedding."""
-        return Distances(self.numbers)
+    def _distances(self) -> dict[tuple[str, bytes], Array]:
+        """Those computed so far, as several kernels stand on the same rows."""
+        return {}
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, lapack
 
-from miscal.estimators.auto.inputs import Placed, gaussian_of, squared_distances
-from miscal.estimators.auto.member import CrossFitted, Fit, LearningRows, Member, Query
-from miscal.estimators.auto.ridge import BestOfPath, RidgeFits, negative_log_likelihood
+from miscal.estimators.auto.inputs import Places, gaussian_of, places_of, squared_distances
+from miscal.estimators.auto.member import (
+    BestOfPath,
+    CrossFitted,
+    Fit,
+    LearningRows,
+    Member,
+    Query,
+    RidgeFits,
+    negative_log_likelihood,
+)
 from miscal.estimators.auto.settings import AUTO
 
 Array = NDArray[np.floating]
@@ -186,14 +194,13 @@ class KernelMember(Member):
             seen, smooth = columns[:, -1], recipe.gram(columns, self.landmarks) @ self.coefficients
         else:
             seen = recipe.seen(at)
-            distances = at.inputs.number_distances if recipe.of == "numbers" else at.inputs.distances
-            smooth = self._smooth(distances.to(self.places), seen)
+            smooth = self._smooth(at.inputs.distances(self.places, recipe.of), seen)
         return start - at.offset + (smooth + recipe.linear_columns(seen, start) @ self.linear).astype(np.float64)
 
     @cached_property
-    def places(self) -> Placed:
+    def places(self) -> Places:
         """The landmarks without the confidence they see."""
-        return Placed(np.ascontiguousarray(self.landmarks[:, :-1]))
+        return places_of(self.landmarks[:, :-1])
 
     def _smooth(self, distance: NDArray[np.float32], seen: NDArray[np.float32]) -> NDArray[np.float32]:
         """Kernel sums over the landmarks, (n,), from squared distances (n, m), which are not written to."""

@@ -23,9 +23,9 @@ from scipy.special import expit
 
 from miscal.base.folders import State, fields_of
 from miscal.calibration.calibrators import Calibrator, logit
-from miscal.estimators.auto import clusters, few_columns, kernels, levels, sparse_effects, trees
+from miscal.estimators.auto import clusters, few_columns, kernels, levels, trees
 from miscal.estimators.auto.geometry import LOCAL, worth_adding
-from miscal.estimators.auto.inputs import Placed, Scaler, ScoreInputs, Support
+from miscal.estimators.auto.inputs import Places, Scaler, ScoreInputs, Support
 from miscal.estimators.auto.member import CrossFitted, Fit, LearningRows, Member, Query
 from miscal.estimators.auto.readout import LocalShift
 from miscal.estimators.auto.settings import AUTO
@@ -39,7 +39,6 @@ FIRST: tuple[Callable[[LearningRows], dict[str, Fit]], ...] = (
     trees.scores,
     clusters.scores,
     levels.scores,
-    sparse_effects.scores,
 )
 """Tell which scores of the first stack serve some rows, by name, in the order of the table of candidates."""
 
@@ -160,63 +159,10 @@ def _overflowing() -> np.errstate:
     return np.errstate(over="ignore", invalid="ignore")
 
 
-@dataclass(frozen=True)
-class ScoreCandidate:
-    """One row of the table of candidates.
-
-    Attributes
-    ----------
-    name : str
-    log_loss : float
-        Out-of-fold log loss of the confidences it would give, in nats.
-    proxy : float
-        Out-of-fold Brier score of the same (the paper's criterion; tabled, not used).
-    weight : float or None
-        Weight in the final stack, where it has one.
-    chosen : bool
-    settings : dict
-    """
-
-    name: str
-    log_loss: float
-    proxy: float
-    weight: float | None
-    chosen: bool
-    settings: dict[str, Any]
-
-    def as_row(self) -> dict[str, Any]:
-        """Return the row for a table, its settings as columns of their own."""
-        row = dict(self.__dict__)
-        return row | row.pop("settings")
-
-
-@dataclass(frozen=True, eq=False)
-class Placement:
-    """Inputs of the learned geometry, a function of X alone.
-
-    Attributes
-    ----------
-    score : kernels.KernelMember or None
-        The score of x alone that comes before a wide input's leading components; None where the inputs are few.
-    scale : float
-        Standard deviation of that score, out of fold.
-    """
-
-    score: kernels.KernelMember | None = None
-    scale: float = 1.0
-
-    def __call__(self, inputs: ScoreInputs) -> NDArray[np.float32]:
-        """Place rows, (n, p)."""
-        if self.score is None:
-            return inputs.x
-        # the score sees x alone and starts at the offset: any offset gives the same shift
-        none = np.zeros(len(inputs.x))
-        return self.beside_components(self.score.shift(Query(inputs, none, none)), inputs)
-
-    def beside_components(self, score: Array, inputs: ScoreInputs) -> NDArray[np.float32]:
-        """Put a score, of unit size, before the leading components, (n, 1 + q)."""
-        leading = inputs.components[:, : AUTO.leading_components]
-        return np.concatenate([(score / self.scale)[:, None].astype(np.float32), leading], 1)
+def beside_components(score: Array, inputs: ScoreInputs) -> NDArray[np.float32]:
+    """Put a score, of unit size, before the leading components of a wide input, (n, 1 + q)."""
+    leading = inputs.components[:, : AUTO.leading_components]
+    return np.concatenate([score[:, None].astype(np.float32), leading], 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,24 +173,32 @@ class AutoModel:
     ----------
     global_map : Calibrator
     scaler : Scaler
-    place : Placement
+    wide : kernels.KernelMember or None
+        The score of x alone that places rows in the learned geometry, before a wide input's leading components; None
+        where the inputs are few.
+    wide_scale : float
+        Standard deviation of that score, out of fold.
     local : LocalShift
     portfolio : Portfolio or None
         Where no local structure is claimed it corrects nothing, but tests may ask it; None in a saved model then.
     support : Support
         Where there are rows learned from.
-    candidates : tuple of ScoreCandidate
+    candidates : tuple of dict
+        Rows of a table: of each its `name`, its out-of-fold `log_loss` in nats and Brier score (`proxy`: the paper's
+        criterion; tabled, not used), its `weight` in the final stack where it has one, whether it is `chosen`, and its
+        settings.
     evidence : StructureEvidence
         For local structure, out of fold.
     """
 
     global_map: Calibrator
     scaler: Scaler
-    place: Placement
+    wide: kernels.KernelMember | None
+    wide_scale: float
     local: LocalShift
     portfolio: Portfolio | None
     support: Support
-    candidates: tuple[ScoreCandidate, ...]
+    candidates: tuple[dict[str, Any], ...]
     evidence: StructureEvidence
 
     @property
@@ -255,6 +209,14 @@ class AutoModel:
     def inputs(self, X: Array, confidence: Array | None = None) -> ScoreInputs:
         """Scale rows; the geometry needs no confidence."""
         return self.scaler(X, np.full(len(X), 0.5) if confidence is None else confidence)
+
+    def place(self, inputs: ScoreInputs) -> NDArray[np.float32]:
+        """Place rows where the geometry is learned, (n, p): a function of X alone."""
+        if self.wide is None:
+            return inputs.x
+        # the score sees x alone and starts at the offset: any offset gives the same shift
+        none = np.zeros(len(inputs.x))
+        return beside_components(self.wide.shift(Query(inputs, none, none)) / self.wide_scale, inputs)
 
     def placed(self, X: Array) -> NDArray[np.float32]:
         """Give the inputs of the learned geometry for rows of X, (n, p)."""
@@ -274,7 +236,7 @@ class AutoModel:
         return self.support.holds(inputs.x, inputs.distances, self._spanning)
 
     @cached_property
-    def _spanning(self) -> Placed | None:
+    def _spanning(self) -> Places | None:
         """The rows that the first kernels stand on: all of them on the same."""
         members = () if self.portfolio is None else self.portfolio.first.values()
         return next((member.places for member in members if isinstance(member, kernels.KernelMember)), None)

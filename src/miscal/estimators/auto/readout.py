@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
 
 import numpy as np
 from numpy.polynomial.chebyshev import chebpts1, chebvander
@@ -82,12 +81,53 @@ class LocalShift:
 
     def read(self, x: Array, *, errors: bool = True) -> LocalReadout:
         """Read the local shift at inputs x of shape (n, p); its standard errors are a third of the time."""
-        return self._reader.read(self.coordinates(x), errors=errors)
+        # a sum over the bank of any smooth function of the offset is one over the nodes, whatever the shift: Newton
+        # steps then cost a few dozen operations a query, and not a pass over the bank
+        sums, squares = self._sums(self.coordinates(x) - self._centre, squared=errors)
+        nodes, table, right, mass = self._nodes[0], sums[:, :-2], sums[:, -2], sums[:, -1]
+        D, v, curvature = newton_shifts(table, right, nodes, self.ridge, AUTO.newton_steps, AUTO.newton_limit)
+        if not errors:
+            return LocalReadout(D, mass, None)
+        # sandwich: the standard deviation of sum K (y - p), over the curvature; rounding can leave it below 0
+        error = np.sqrt(np.maximum(np.vecdot(squares[:, :-2], v), 0)) / curvature
+        return LocalReadout(D, mass, error)
 
     @cached_property
-    def _reader(self) -> _Reader:
-        """Kept, as readings go block by block."""
-        return _Reader.of(self)
+    def _centre(self) -> NDArray[np.float32]:
+        """What coordinates are counted from, (k,): far from 0 a difference of squares would lose digits."""
+        return self.bank.mean(0)
+
+    @cached_property
+    def _right(self) -> NDArray[np.float32]:
+        """The bank's factor of the exponent, (k + 2, m); kept like the others, as readings go block by block."""
+        bank = self.bank - self._centre
+        return np.ascontiguousarray(exponent_factors(bank, bank, 1.0)[1].T)
+
+    @cached_property
+    def _nodes(self) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+        """Offsets that stand for those of the bank, (c,); and of each bank row its share in them, outcome and 1.
+
+        The latter are of shape (m, c + 2), all by the row's weight.
+        """
+        nodes, share = _offset_nodes(self.offset)
+        return nodes, np.column_stack([share, self.outcome, np.ones_like(self.outcome)]) * self.weight[:, None]
+
+    def _sums(self, z: Array, *, squared: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Sum K columns and, where `squared`, K^2 columns over the bank, (n, c + 2) each."""
+        left, every = exponent_factors(z, z, 1.0)[0], self._nodes[1]
+        height, width = READ_TILE
+        sums, squares = np.zeros((2, len(z), every.shape[1]))
+        buffer = np.empty(height * width, np.float32)
+        for j in range(0, len(every), width):
+            part, columns = np.ascontiguousarray(self._right[:, j : j + width]), every[j : j + width]
+            for i in range(0, len(z), height):
+                rows = left[i : i + height]
+                out = buffer[: len(rows) * part.shape[1]].reshape(len(rows), part.shape[1])
+                K = weights_from_factors(rows, part, out)
+                sums[i : i + height] += K @ columns
+                if squared:
+                    squares[i : i + height] += np.square(K, out=K) @ columns
+        return sums, squares
 
     def nearest(self, x: Array, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Find the k heaviest neighbours: training rows (n, k) and kernel weights (n, k), heaviest first."""
@@ -109,70 +149,6 @@ def kernel_weights(z: Array, bank: Array) -> Array:
     left, right = exponent_factors(z, bank, 1.0)
     # a copy, since numpy takes another, slower way where a factor is the other one's transpose
     return weights_from_factors(left, np.ascontiguousarray(right.T))
-
-
-@dataclass(frozen=True, eq=False)
-class _Reader:
-    """A bank prepared for reading.
-
-    Attributes
-    ----------
-    centre : ndarray of shape (k,), float32
-        What coordinates are counted from: far from 0 a difference of squares would lose digits.
-    right : ndarray of shape (k + 2, m), float32
-        The bank's factor of the exponent.
-    nodes : ndarray of shape (c,)
-        Offsets that stand for those of the bank.
-    columns : ndarray of shape (m, c + 2), float32
-        Share of each bank row in each node, its outcome, and 1, all by its weight.
-    ridge : float
-    """
-
-    centre: NDArray[np.float32]
-    right: NDArray[np.float32]
-    nodes: NDArray[np.float64]
-    columns: NDArray[np.float32]
-    ridge: float
-
-    @classmethod
-    def of(cls, local: LocalShift) -> Self:
-        """Prepare a bank."""
-        centre = local.bank.mean(0)
-        bank = local.bank - centre
-        nodes, share = _offset_nodes(local.offset)
-        columns = np.column_stack([share, local.outcome, np.ones_like(local.outcome)]) * local.weight[:, None]
-        right = np.ascontiguousarray(exponent_factors(bank, bank, 1.0)[1].T)
-        return cls(centre, right, nodes, columns, local.ridge)
-
-    def read(self, z: NDArray[np.float32], *, errors: bool) -> LocalReadout:
-        """Read the shift at coordinates z of shape (n, k)."""
-        # a sum over the bank of any smooth function of the offset is one over the nodes, whatever the shift: Newton
-        # steps then cost a few dozen operations a query, and not a pass over the bank
-        sums, squares = self._sums(z - self.centre, squared=errors)
-        table, right, mass = sums[:, :-2], sums[:, -2], sums[:, -1]
-        D, v, curvature = newton_shifts(table, right, self.nodes, self.ridge, AUTO.newton_steps, AUTO.newton_limit)
-        if not errors:
-            return LocalReadout(D, mass, None)
-        # sandwich: the standard deviation of sum K (y - p), over the curvature; rounding can leave it below 0
-        error = np.sqrt(np.maximum(np.vecdot(squares[:, :-2], v), 0)) / curvature
-        return LocalReadout(D, mass, error)
-
-    def _sums(self, z: Array, *, squared: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Sum K columns and, where `squared`, K^2 columns over the bank, (n, c + 2) each."""
-        left = exponent_factors(z, z, 1.0)[0]
-        height, width = READ_TILE
-        sums, squares = np.zeros((2, len(z), self.columns.shape[1]))
-        buffer = np.empty(height * width, np.float32)
-        for j in range(0, self.right.shape[1], width):
-            part, columns = np.ascontiguousarray(self.right[:, j : j + width]), self.columns[j : j + width]
-            for i in range(0, len(z), height):
-                rows = left[i : i + height]
-                out = buffer[: len(rows) * part.shape[1]].reshape(len(rows), part.shape[1])
-                K = weights_from_factors(rows, part, out)
-                sums[i : i + height] += K @ columns
-                if squared:
-                    squares[i : i + height] += np.square(K, out=K) @ columns
-        return sums, squares
 
 
 def _offset_nodes(offset: Array) -> tuple[NDArray[np.float64], NDArray[np.float32]]:

@@ -10,8 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import sqrt
 
-import numpy as np
-
 
 @dataclass(frozen=True)
 class AutoSettings:
@@ -233,11 +231,6 @@ class AutoSettings:
     # nearest other: rows of the same kind are left out in less than 1 in 100, and what lies apart is told; set by hand
     support_share: float = 0.99
     support_stretch: float = 2.0
-
-    @property
-    def shift_grid(self) -> np.ndarray:
-        """Shifts of a cluster that are weighed, in log-odds, (161,)."""
-        return np.linspace(-self.shift_reach, self.shift_reach, self.shift_steps)
 
 
 AUTO = AutoSettings()

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from miscal.calibration.global_map import STANDARD_ERRORS, expected_error, paired_gain
-from miscal.estimators.auto.ridge import negative_log_likelihood
+from miscal.estimators.auto.member import negative_log_likelihood
 from miscal.estimators.auto.settings import AUTO
 
 Array = NDArray[np.floating]

@@ -14,8 +14,15 @@ from numpy.typing import NDArray
 from miscal.base.process import without_warning
 from miscal.estimators.auto.inputs import ScoreInputs
 from miscal.estimators.auto.levels import LevelStatistics, level_columns
-from miscal.estimators.auto.member import CrossFitted, Fit, LearningRows, Member, Query
-from miscal.estimators.auto.ridge import BestOfPath, negative_log_likelihood
+from miscal.estimators.auto.member import (
+    BestOfPath,
+    CrossFitted,
+    Fit,
+    LearningRows,
+    Member,
+    Query,
+    negative_log_likelihood,
+)
 from miscal.estimators.auto.settings import AUTO
 
 if TYPE_CHECKING:

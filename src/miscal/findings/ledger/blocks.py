@@ -31,17 +31,15 @@ _MOST_PATTERNS = 60
 
 @dataclass(frozen=True, eq=False)
 class Strata:
-    """Strata, with what rows of each count and how much their residuals vary; float64 arrays of shape (n,).
+    """Rows, or cells of them, in strata, and how much their residuals vary; arrays of shape (n,).
 
-    `stratum`: number of the stratum, 0, 1, ... `mass`: how much each row counts, 1 on average. `scatter`: of the row's
-    stratum: sum of squares of the centred residuals, divided by its rows less one. `squared`: the squared mass. Of
-    cells, `mass` and `squared` are sums over their rows, whose residuals are alike.
+    `stratum`: number of the stratum, 0, 1, ... `scatter`: of the row's stratum: sum of squares of the centred
+    residuals, divided by its rows less one.
     """
 
+    rows: LabelledRows
     stratum: np.ndarray
-    mass: np.ndarray
     scatter: np.ndarray
-    squared: np.ndarray
 
     @classmethod
     def of(cls, rows: LabelledRows, stratum: np.ndarray) -> Strata:
@@ -55,7 +53,26 @@ class Strata:
         """
         squares = np.bincount(stratum, rows.counts * centred(rows.residual, stratum, rows.counts) ** 2)
         scatter = squares / np.maximum(np.bincount(stratum, rows.counts) - 1, 1)
-        return cls(stratum, rows.mass, scatter[stratum], rows.squared_mass)
+        return cls(rows, stratum, scatter[stratum])
+
+    def again(self, rows: LabelledRows) -> Strata:
+        """Return the same strata of other cells of the same rows, whose outcomes are not told apart."""
+        if rows is self.rows:
+            return self
+        # how much residuals vary is known of the strata
+        scatter = np.zeros(self.many)
+        scatter[self.stratum] = self.scatter
+        return Strata(rows, rows.stratum, scatter[rows.stratum])
+
+    @cached_property
+    def mass(self) -> np.ndarray:
+        """How much each row counts, 1 on average, (n,); of cells, summed over their rows, whose residuals are alike."""
+        return self.rows.mass
+
+    @cached_property
+    def squared(self) -> np.ndarray:
+        """The squared mass, (n,), summed alike."""
+        return self.rows.squared_mass
 
     @cached_property
     def total(self) -> np.ndarray:
@@ -84,9 +101,17 @@ class Strata:
         """Subtract from each number of a column the weighted mean of its stratum, (n,)."""
         return centred(column, self.stratum, self.mass)
 
-    def sums(self, columns: SideBySide, residual: np.ndarray) -> np.ndarray:
+    def sums(self, columns: SideBySide) -> np.ndarray:
         """Return the sum of each column, (m,)."""
-        return columns.sums(self.factors(residual))
+        return columns.sums(self.factors(self.rows.residual))
+
+    def effects(self, columns: SideBySide) -> np.ndarray:
+        """Return the design effect of each column, (m,)."""
+        if self.rows.design is None:
+            return np.ones(len(columns))
+        return self.rows.design.design_effects(
+            columns, self.mass * self.rows.residual, self.squared * self.rows.variance
+        )
 
     def covariances(self, columns: SideBySide, column: np.ndarray) -> np.ndarray:
         """Return the covariances of the sums of all columns with that of one, (m,)."""
@@ -333,32 +358,6 @@ def value_cells(groups: Groups) -> list[int]:
     return list(dict.fromkeys(place for place in places if place is not None))
 
 
-@dataclass(frozen=True, eq=False)
-class Block:
-    """Rows in strata, with their groups."""
-
-    rows: LabelledRows
-    groups: Groups
-    strata: Strata
-
-    def again(self, rows: LabelledRows, groups: Groups) -> Block:
-        """Return the same candidates among other cells of the same rows, whose outcomes are not told apart."""
-        if rows is self.rows:
-            return self
-        # how much residuals vary is known of the strata
-        scatter = np.zeros(self.strata.many)
-        scatter[self.strata.stratum] = self.strata.scatter
-        strata = Strata(rows.stratum, rows.mass, scatter[rows.stratum], rows.squared_mass)
-        return Block(rows, groups, strata)
-
-    def effects(self) -> np.ndarray:
-        """Design effect of each candidate."""
-        rows, tested = self.rows, self.groups.tested
-        if rows.design is None:
-            return np.ones(len(tested))
-        return rows.design.design_effects(tested, rows.mass * rows.residual, rows.squared_mass * rows.variance)
-
-
 class Candidates:
     """The sums that groups are tested by, of all blocks.
 
@@ -369,46 +368,47 @@ class Candidates:
     def __init__(self, table: Table, seed: int, settings: LedgerSettings) -> None:
         self.table, self.groups, self.settings = table, table.groups, settings
         self.rng = np.random.default_rng((seed, 31))
-        self.blocks = [self._block(rows, own) for rows, own in table.parts]
-        sizes = [len(one.groups) for one in self.blocks]
+        self.blocks = [(self._strata(rows), own) for rows, own in table.parts]
+        sizes = [len(own) for _, own in self.blocks]
         self.part = np.repeat(np.arange(len(sizes)), sizes)
         self.local = np.concatenate([np.arange(size) for size in sizes])
-        self.total = np.concatenate([one.strata.sums(one.groups.tested, one.rows.residual) for one in self.blocks])
-        self.variance = np.concatenate([one.strata.variances(one.groups.tested) for one in self.blocks])
-        self.effect = np.concatenate([one.effects() for one in self.blocks])
-        counts = [one.groups.member.sums(one.rows.counts) for one in self.blocks]
+        self.total = np.concatenate([strata.sums(own.tested) for strata, own in self.blocks])
+        self.variance = np.concatenate([strata.variances(own.tested) for strata, own in self.blocks])
+        self.effect = np.concatenate([strata.effects(own.tested) for strata, own in self.blocks])
+        counts = [own.member.sums(strata.rows.counts) for strata, own in self.blocks]
         self.counts = np.concatenate(counts).round().astype(np.int64)
 
-    def _block(self, rows: LabelledRows, groups: Groups) -> Block:
+    def _strata(self, rows: LabelledRows) -> Strata:
         stratum = rows.stratum
         if stratum is None:
             stratum = cut_into_strata(rows.confidence, self._width(rows), self.rng, rows.part)
-        return Block(rows, groups, Strata.of(rows, stratum))
+        return Strata.of(rows, stratum)
 
     def _width(self, rows: LabelledRows) -> int:
         return self.settings.stratum_rows * rows.rows_per_unit
 
-    def _beside(self, group: int) -> list[tuple[Block, Split]]:
+    def _beside(self, group: int) -> list[tuple[Strata, Groups, Split]]:
         """Return every block with a group told from others."""
         found = self.table.beside(int(group))
-        return [(own.again(rows, groups), split) for own, (rows, groups, split) in zip(self.blocks, found, strict=True)]
+        known = zip(self.blocks, found, strict=True)
+        return [(strata.again(rows), groups, split) for (strata, _), (rows, groups, split) in known]
 
-    def _rows(self, candidates: Sequence[int]) -> tuple[LabelledRows, Strata, list[Split]]:
+    def _rows(self, candidates: Sequence[int]) -> tuple[Strata, list[Split]]:
         """Return rows of which the groups of some candidates are known, the first of them in its own block if alone."""
-        own = self.blocks[self.part[candidates[0]]]
+        strata, groups = self.blocks[self.part[candidates[0]]]
         if len(candidates) == 1:
-            return own.rows, own.strata, [split_of(own.groups, int(self.local[candidates[0]]))]
+            return strata, [split_of(groups, int(self.local[candidates[0]]))]
         rows, splits = self.table.together([int(one) for one in candidates])
-        return rows, own.strata if rows is own.rows else Strata.of(rows, rows.stratum), splits
+        return strata if rows is strata.rows else Strata.of(rows, rows.stratum), splits
 
     def _overlaps(self, candidate: int) -> np.ndarray:
         """Jaccard index of the rows of a candidate and those of every other, (m,)."""
         beside = self._beside(candidate)
-        shared = np.concatenate([one.groups.member.sums(one.rows.counts * split.inside) for one, split in beside])
+        shared = np.concatenate([own.member.sums(one.rows.counts * split.inside) for one, own, split in beside])
         return shared / (self.counts + self.counts[candidate] - shared)
 
     def _covariances(self, candidate: int) -> np.ndarray:
         """Covariance of a candidate with every other, (m,)."""
         return np.concatenate(
-            [block.strata.covariances(block.groups.tested, split.tested) for block, split in self._beside(candidate)]
+            [strata.covariances(own.tested, split.tested) for strata, own, split in self._beside(candidate)]
         )

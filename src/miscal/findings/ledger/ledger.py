@@ -1,162 +1,43 @@
-"""Findings: the groups that the scan chose, described with the numbers that a person needs to act on them."""
+"""Write the ledger: the groups that the scan chose and the values of every column, with their numbers."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from pydantic import FiniteFloat, NonNegativeInt
 
-from miscal.base.document import Measure, Part, Text
+from miscal.base.document import Measure
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import average
-from miscal.findings.conditions.condition import InputClusters, Stored
 from miscal.findings.conditions.other_kinds import Mixed
 from miscal.findings.ledger.blocks import Table, cut_into_strata
 from miscal.findings.ledger.clusters import describe, made_of
-from miscal.findings.ledger.groups import CLUSTER, TERM, VALUE, Groups
+from miscal.findings.ledger.document import (
+    EXPLAINED,
+    FEW_ROWS,
+    FINDING,
+    FOUND,
+    NAMED,
+    NOT_DISTINGUISHABLE,
+    NOT_TESTED,
+    ColumnValue,
+    Finding,
+    Ledger,
+    UnitsNeeded,
+)
+from miscal.findings.ledger.groups import CLUSTER, TERM, VALUE, ColumnGroups, Groups
 from miscal.findings.ledger.scan import scan
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
-from miscal.findings.ledger.sizes import TestedGroup, allowing_for_choice, fate_of, hidden_size, left_by, residual_size
-from miscal.findings.ledger.values import ColumnValue, column_values
-from miscal.findings.residuals import observed_over_expected, observed_share
-
-NAMED, FOUND = "named", "found"
-"""Where a finding comes from."""
-
-ADJUSTMENT = (
-    "family-wise: Bonferroni over all candidates at every step of a forward choice, with a tenth of the error for "
-    "clusters of inputs, and of the rest 77 % for values of columns, 11.5 % for pairs of two columns and 11.5 % "
-    "for intervals and terms; each finding is tested given those above it"
+from miscal.findings.ledger.sizes import (
+    Scanned,
+    TestedGroup,
+    allowing_for_choice,
+    fate_of,
+    hidden_size,
+    left_by,
+    residual_size,
 )
-"""How the findings allow for all candidates."""
-
-
-class UnitsNeeded(Part):
-    """How many units would tell, and about how many rows these have."""
-
-    units: NonNegativeInt
-    rows: NonNegativeInt
-
-
-class Finding(Part):
-    """A named group that is right more or less often than rows of equal confidence.
-
-    `description`: what its rows have in common, in words, written from `condition`.
-    `condition`: what its rows have in common, as a value that says which rows of any table belong to it. That of a
-        cluster or a term may hold `made_of`: other groups that its rows belong to.
-    `source`: ``"named"``: the group has its name by itself. ``"found"``: a cluster of similar inputs, fixed before any
-        outcome was seen too.
-    `columns`: the columns that define or describe it; ``"text"`` for the texts.
-    `n`: its rows.
-    `share`: of the evaluation rows, in (0, 1); of their weight where they count unequally, as all means over its rows.
-    `accuracy, confidence`: means over its rows, in [0, 1].
-    `corrected`: mean of the corrected confidence over its rows, in [0, 1]; None where no correction was given.
-    `residual`: accuracy - confidence = visible + hidden; negative where over-confident. Its interval is of this one
-        group; it does not allow for its choice, as that of `hidden` does.
-    `visible`: mean of E[y | f] - f over its rows: what a reliability diagram shows of them.
-    `hidden`: mean of y - E[y | f] over its rows; negative where less often right than rows of equal confidence. Its
-        interval allows for the choice of the group among many, and excludes 0 where the group, tested by itself, is
-        beyond the same cut; of a trend, which is tested along all of its column, it is that of :func:`hidden_interval`.
-    `together_with`: where the test of the group by itself does not reject: number, from 1, of the finding above it
-        without which it does not show.
-    `conditional`: how much more often its rows are right than other rows of equal confidence in the same findings above
-        it, which `p_value` is of. Of a trend: how much more often the rows at its upper end are right than those at its
-        lower end, beside such rows. The interval excludes 0 where `p_adjusted` is below the level, and only there.
-    `odds_ratio`: odds of being right over those of other rows of equal confidence (Mantel and Haenszel, 1959); None
-        where no stratum compares them.
-    `p_value, p_adjusted`: given the findings above it; and adjusted for all candidates. Two-sided.
-    `sign`: ``"over"``: less often right than rows of equal confidence, so over-confident beside them; ``"under"``.
-    `aliases`: other candidates of nearly the same rows, in words.
-    `rows`: the most telling rows, by their number in the source: where over, those of outcome 0, the surest first;
-        where under, those of outcome 1, the least sure first. A row that a finding above it names is passed over.
-    `after`: what a correction leaves of `hidden`: mean of y - E[y | corrected confidence] over its rows, with the 95 %
-        interval of this one group, which does not allow for its choice. Undefined where no correction was given.
-    `fate`: what the correction makes of it (:func:`.sizes.fate_of`); None where no correction was given.
-    `units_needed`: where its fate is not known: of so many units of the group, the interval of `after` would be short
-        enough.
-    """
-
-    description: Text
-    condition: Stored
-    source: str
-    columns: tuple[Text, ...]
-    n: NonNegativeInt
-    share: FiniteFloat
-    accuracy: FiniteFloat
-    confidence: FiniteFloat
-    corrected: FiniteFloat | None = None
-    residual: Measure
-    visible: FiniteFloat
-    hidden: Measure
-    together_with: NonNegativeInt | None = None
-    conditional: Measure
-    odds_ratio: FiniteFloat | None
-    p_value: FiniteFloat
-    p_adjusted: FiniteFloat
-    sign: str
-    aliases: tuple[Text, ...] = ()
-    rows: tuple[int, ...] = ()
-    after: Measure = Measure(value=None)
-    fate: str | None = None
-    units_needed: UnitsNeeded | None = None
-
-    @property
-    def expected(self) -> float:
-        """Mean of E[y | f] over its rows: the accuracy of rows of equal confidence."""
-        return self.confidence + self.visible
-
-    @property
-    def happened(self) -> Measure:
-        """Its accuracy, with the interval of `residual`."""
-        return observed_share(self.accuracy, self.confidence, self.residual.interval)
-
-    @property
-    def observed_over_expected(self) -> Measure:
-        """Its accuracy over its mean confidence, with the interval of `residual`."""
-        return observed_over_expected(self.confidence, self.accuracy - self.confidence, self.residual.interval)
-
-
-class FindingsMethod(Part):
-    """How the findings were chosen.
-
-    `adjustment`: how p-values allow for all candidates. `level`: the family-wise error. `not_crossed`: which pairs of
-    values are no candidates, in a sentence; empty where all are. `by_rows`: how many more candidates differ by
-    themselves where each row is counted, not units.
-    """
-
-    candidates: NonNegativeInt
-    adjustment: str
-    level: FiniteFloat
-    evidence: str
-    n: NonNegativeInt
-    not_crossed: Text = ""
-    by_rows: NonNegativeInt = 0
-
-
-@dataclass(frozen=True)
-class Ledger:
-    """The findings of some rows.
-
-    `findings` are in the order of choice: about the strongest first. `accounted` are values of columns that differ from
-    rows of equal confidence by themselves, but not beyond the cut given the findings, which account for them in part or
-    whole, the strongest first; their p-values are by themselves. `values` are those of every column, in the order in
-    which its table shows them, and `members` the rows of each finding, bool (n,). Of a run, `method` says how findings
-    were chosen, and `clusters` how inputs were clustered, by which a new row is placed; None where they were not.
-    `by_rows` is as of the method. `most_off` is the group whose outcomes differ most from its confidence, hidden or
-    not: a finding, or one that is known to be off by more than any finding and all rows seem to be. None where no group
-    is known to be off, with regard to all candidates.
-    """
-
-    findings: tuple[Finding, ...] = ()
-    accounted: tuple[Finding, ...] = ()
-    values: tuple[ColumnValue, ...] = ()
-    members: tuple[np.ndarray, ...] = ()
-    method: FindingsMethod | None = None
-    clusters: InputClusters | None = None
-    by_rows: int = 0
-    most_off: Finding | None = None
 
 
 def find(rows: LabelledRows, groups: Groups, **asked: Any) -> Ledger:
@@ -240,7 +121,7 @@ def ledger_of(
             after=after,
             fate=fate,
             units_needed=needed and UnitsNeeded(units=-(-needed * own.n_units // own.n), rows=needed),
-            odds_ratio=stratified_odds_ratio(among.correct, inside, strata, among.weight),
+            odds_ratio=odds_ratio(among.correct, inside, strata, among.weight),
             p_value=one.p_value,
             p_adjusted=one.p_adjusted,
             sign=sign,
@@ -286,7 +167,107 @@ def _named(one: TestedGroup, inside: np.ndarray, table: Table, settings: LedgerS
     }
 
 
-def stratified_odds_ratio(
+def column_values(
+    table: Table, corrected: LabelledRows | None, scanned: Scanned, settings: LedgerSettings
+) -> tuple[ColumnValue, ...]:
+    """Measure every value of every column, and mark it as the ledger does.
+
+    `table`: rows, or cells of them, with their groups and columns. `corrected`: the same rows after a correction.
+    `scanned`: what the scan found among these groups (:func:`.scan.scan`). Returns column by column. Bins of numbers
+    and dates are in their order, missing values last. Texts begin with the value that is right least often beside rows
+    of equal confidence; those of too few rows come last, the largest first.
+
+    Examples
+    --------
+    >>> from miscal.findings.ledger.groups import named_groups
+    >>> y, half = np.repeat([1.0, 0.0, 1.0], [30, 30, 3]), np.full(63, 0.5)
+    >>> groups = named_groups({"kind": np.repeat(["art", "law", "sums"], [30, 30, 3])})
+    >>> found = column_values(Table(LabelledRows(y, half, half), groups), None, Scanned(), LEDGER_DEFAULTS)
+    >>> [(one.value, one.n, one.hidden.value, one.mark) for one in found[1:]]
+    [('art', 30, 0.5, 'not distinguishable'), ('sums', 3, 0.5, 'too few rows')]
+    """
+    marks, level = _marks(scanned), settings.significance
+    found: list[ColumnValue] = []
+    for part, rows in ((part, rows) for rows, groups in table.parts for part in groups.columns):
+        order = np.argsort(part.codes, kind="stable")
+        cells, first = np.unique(part.codes[order], return_index=True)
+        counted = np.add.reduceat(rows.counts[order], first).round().astype(int)
+        sizes, total = dict(zip(cells.tolist(), counted.tolist(), strict=True)), rows.mass.sum()
+        values = []
+        for cell, inside in zip(cells.tolist(), np.split(order, first[1:]), strict=True):
+            if cell < 0:  # values of few rows each, which are no cell
+                continue
+            own = rows.take(inside)
+            value = ColumnValue(
+                column=part.column,
+                condition=part.cells[cell],
+                n=own.n,
+                share=float(rows.mass[inside].sum() / total),
+                accuracy=average(own.correct, own.weight),
+                confidence=average(own.confidence, own.weight),
+                residual=residual_size(own, level),
+                hidden=hidden_size(own, level),
+                after=left_by(corrected, inside, level),
+                **_mark(part, cell, sizes, table.groups, marks, settings.min_rows),
+            )
+            values.append(value)
+        if any(one.is_text for one in values):
+            values.sort(key=lambda one: (1, -one.n) if one.mark == FEW_ROWS else (0, one.hidden.value or 0.0))
+        found += values
+    return tuple(found)
+
+
+def _marks(scanned: Scanned) -> dict[int, dict[str, Any]]:
+    """Say of candidates what the ledger does: the mark, the number of the finding that it names, and what is left."""
+    marks = {
+        one.group: {"mark": EXPLAINED, "finding": one.by + 1, "conditional": one.conditional}
+        for one in scanned.alone
+        if one.by is not None
+    }
+    for place, one in enumerate(scanned.chosen, start=1):
+        marks[one.group] = {"mark": FINDING, "finding": place, "conditional": one.conditional}
+    return marks
+
+
+def _mark(
+    part: ColumnGroups, cell: int, sizes: dict[int, int], groups: Groups, marks: dict[int, dict[str, Any]], least: int
+) -> dict[str, Any]:
+    """Return what is said of a cell."""
+    nothing, places = {"mark": NOT_DISTINGUISHABLE}, groups.places
+    if (group := places.get(part.cells[cell])) is not None:
+        return marks.get(group, nothing)
+    if (group := groups.others_than(part.cells[cell])) is None:
+        n, every = sizes[cell], sum(sizes.values())
+        if min(n, every - n) < least:
+            return {"mark": FEW_ROWS}
+        others = [other for other in sizes if other != cell]
+        if len(others) == 1 and others[0] >= 0:
+            group = places.get(part.cells[others[0]])
+    if group is None:
+        return {"mark": NOT_TESTED}
+    # the other of two values, which are one question: what is said of one is said of both
+    own = marks.get(group, nothing)
+    if own["mark"] == FINDING:
+        return {"mark": EXPLAINED, "finding": own["finding"]}
+    return own | {"conditional": mirror(own["conditional"])} if "conditional" in own else own
+
+
+def mirror(size: Measure) -> Measure:
+    """Return a size in the other direction.
+
+    Examples
+    --------
+    >>> mirror(Measure(value=-0.1, interval=(-0.3, 0.1))).interval, mirror(Measure(value=None)).value is None
+    ((-0.1, 0.3), True)
+    """
+    if size.value is None:
+        return size
+    low, high = size.interval or (None, None)
+    ends = None if low is None or high is None else (-high, -low)
+    return Measure(value=-size.value, interval=ends)
+
+
+def odds_ratio(
     correct: np.ndarray, inside: np.ndarray, stratum: np.ndarray, weight: np.ndarray | None = None
 ) -> float | None:
     """Odds of being right inside over outside, given the stratum (Mantel and Haenszel, 1959); None if undefined.
@@ -297,7 +278,7 @@ def stratified_odds_ratio(
     Examples
     --------
     >>> y, inside = np.array([1.0, 0, 1, 0, 0]), np.array([True, True, False, False, False])
-    >>> stratified_odds_ratio(y, inside, np.zeros(5, int))
+    >>> odds_ratio(y, inside, np.zeros(5, int))
     2.0
     """
     weight = np.ones(len(correct)) if weight is None else weight

@@ -44,10 +44,33 @@ from scipy.special import ndtr, ndtri
 from miscal.base.document import Measure
 from miscal.calibration.survey_design import average, deflated
 from miscal.findings.conditions.other_kinds import Alike
-from miscal.findings.ledger import blocks, sizes
+from miscal.findings.ledger.blocks import (
+    Candidates,
+    Split,
+    Strata,
+    Table,
+    crossed,
+    cut_into_strata,
+    exact_p_value,
+    strata_within,
+    value_cells,
+)
 from miscal.findings.ledger.clusters import describe
 from miscal.findings.ledger.groups import CLUSTER, INTERVAL, TERM, THRESHOLDS, VALUE, error_shares
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
+from miscal.findings.ledger.sizes import (
+    UNDEFINED,
+    GroupTest,
+    Scanned,
+    TestedGroup,
+    holds_zero,
+    residual_size,
+    shrinkage,
+    size,
+    standard_score,
+    sum_p_value,
+    trend_size,
+)
 
 _NO_VARIANCE = 1e-9
 _LOOKED_AT = 20
@@ -56,9 +79,7 @@ _WIDE = 50
 """Rows of a stratum that tells which share of the rows of a confidence a group is. Not tuned."""
 
 
-def scan(
-    table: blocks.Table, *, seed: int = 0, error: float = 1.0, settings: LedgerSettings = LEDGER_DEFAULTS
-) -> sizes.Scanned:
+def scan(table: Table, *, seed: int = 0, error: float = 1.0, settings: LedgerSettings = LEDGER_DEFAULTS) -> Scanned:
     """Choose groups one after the other, as long as one is beyond the cut; then list the values that are so alone.
 
     The groups are fixed before any outcome is seen; `error` is the share of the family-wise error that may be spent.
@@ -72,26 +93,26 @@ def scan(
     >>> y = (rng.random(600) < np.where(kind == "law", 0.3, 0.7)).astype(float)
     >>> half = np.full(600, 0.5)
     >>> groups = named_groups({"kind": kind})
-    >>> found = scan(blocks.Table(LabelledRows(y, half, half), groups))
+    >>> found = scan(Table(LabelledRows(y, half, half), groups))
     >>> [groups.descriptions[one.group] for one in found.chosen]
     ['kind = law']
     """
     if len(table.groups) == 0:
-        return sizes.Scanned()
+        return Scanned()
     found = _Scan(table, seed, settings, error)
     found.choose()
     alone = tuple(found.alone())
     # the last first: what cells tell of all of them, they tell of some
     chosen = [found.by_itself(place) for place in reversed(range(len(found.found)))]
-    return sizes.Scanned(tuple(reversed(chosen)), alone, found.more_by_rows(), found.most_off())
+    return Scanned(tuple(reversed(chosen)), alone, found.more_by_rows(), found.most_off())
 
 
-class _Scan(blocks.Candidates):
-    def __init__(self, table: blocks.Table, seed: int, settings: LedgerSettings, error: float) -> None:
+class _Scan(Candidates):
+    def __init__(self, table: Table, seed: int, settings: LedgerSettings, error: float) -> None:
         super().__init__(table, seed, settings)
         self.usable = self.variance > _NO_VARIANCE
         self.chosen: list[int] = []
-        self.found: list[sizes.TestedGroup] = []
+        self.found: list[TestedGroup] = []
         self.described: dict[int, bool] = {}
         self.overlapping = np.zeros(len(self.groups), bool)  # an interval chosen before
         self.covariance: list[np.ndarray] = []  # of each chosen candidate with all
@@ -118,16 +139,16 @@ class _Scan(blocks.Candidates):
                 # the normal law was too sure of it: the next strongest is tried, and this one again given that
                 refused[best] = True
                 continue
-            score = sizes.standard_score(one.p_value, one.z)
-            self.found.append(replace(one, shrinkage=sizes.shrinkage(abs(score), float(least[best]))))
+            score = standard_score(one.p_value, one.z)
+            self.found.append(replace(one, shrinkage=shrinkage(abs(score), float(least[best]))))
             self.take(best)
             refused[:] = False
 
-    def _tested(self, group: int, z: float, given: Sequence[int] = (), **known: Any) -> sizes.TestedGroup:
+    def _tested(self, group: int, z: float, given: Sequence[int] = (), **known: Any) -> TestedGroup:
         """Test a candidate given some that were chosen, and adjust its p-value for all candidates."""
         p_value, share = self._p_value(group, z, given), float(self.share[group])
         level, adjusted = self.settings.significance * share, min(1.0, p_value / share)
-        return sizes.TestedGroup(group=int(group), z=z, p_value=p_value, p_adjusted=adjusted, level=level, **known)
+        return TestedGroup(group=int(group), z=z, p_value=p_value, p_adjusted=adjusted, level=level, **known)
 
     def take(self, candidate: int) -> None:
         """Let a candidate be projected out of all others."""
@@ -137,27 +158,27 @@ class _Scan(blocks.Candidates):
             axes = self.groups.axes
             self.overlapping |= (self._overlaps(candidate) > 0) & (axes == axes[candidate])
 
-    def by_itself(self, place: int) -> sizes.TestedGroup:
+    def by_itself(self, place: int) -> TestedGroup:
         """Return what was found with its sizes: given those before, and by itself.
 
         Where that by itself may be 0, with what is above and shows it.
         """
         one, best = self.found[place], self.chosen[place]
-        one = replace(one, conditional=self._size(best, sizes.standard_score(one.p_value, one.z), self.chosen[:place]))
+        one = replace(one, conditional=self._size(best, standard_score(one.p_value, one.z), self.chosen[:place]))
         z = float(self.by_themselves[best])
         # what is chosen first is tested by itself
-        score = sizes.standard_score(one.p_value if place == 0 else self._p_value(best, z), z)
+        score = standard_score(one.p_value if place == 0 else self._p_value(best, z), z)
         own = self._size(best, score)
-        if place == 0 or not sizes.holds_zero(own):
+        if place == 0 or not holds_zero(own):
             return replace(one, own=own)
         sign = float(np.sign(one.z))
         return replace(one, own=own, needs=max(range(place), key=lambda k: self._left(best, k, sign)[0]))
 
-    def alone(self) -> list[sizes.TestedGroup]:
+    def alone(self) -> list[TestedGroup]:
         """List values and bins of columns that were not chosen, but are beyond the cut by themselves."""
         z, given = self.by_themselves, self._given_chosen()
         asked = self.values.copy()
-        asked[blocks.value_cells(self.groups)], asked[self.chosen] = True, False
+        asked[value_cells(self.groups)], asked[self.chosen] = True, False
         found = []
         for group in np.flatnonzero(asked & (np.abs(z) >= self.least_scores)):
             one = self._tested(group, float(z[group]))
@@ -166,11 +187,11 @@ class _Scan(blocks.Candidates):
             # the finding that alone leaves least of it in its direction
             sign = float(np.sign(self.total[group]))
             by = min(range(len(self.chosen)), key=lambda k: self._left(group, k, sign), default=None)
-            conditional = sizes.UNDEFINED
+            conditional = UNDEFINED
             if self.table.joined:
                 left = self._p_value(group, float(given[group]), self.chosen)
-                conditional = self._size(group, sizes.standard_score(left, given[group]), self.chosen)
-            own = self._size(group, sizes.standard_score(one.p_value, one.z))
+                conditional = self._size(group, standard_score(left, given[group]), self.chosen)
+            own = self._size(group, standard_score(one.p_value, one.z))
             found.append(replace(one, conditional=conditional, own=own, by=by))
         return sorted(found, key=lambda one: -abs(one.z))
 
@@ -179,23 +200,23 @@ class _Scan(blocks.Candidates):
         z = np.abs(self.by_themselves)
         return int(np.sum((z < self.least_scores) & (z * np.sqrt(self.effect) >= self.least_scores)))
 
-    def most_off(self) -> sizes.TestedGroup | None:
+    def most_off(self) -> TestedGroup | None:
         """Return the group whose outcomes differ most from its confidence, hidden or not, by the lower limit of that.
 
         It is one of those chosen, unless another is known to be off by more than all of them, and all rows, seem to be.
         """
-        members = [(one.rows, one.groups.member) for one in self.blocks]
-        mass = np.concatenate([member.sums(rows.mass) for rows, member in members])
-        off = np.concatenate([member.sums(rows.mass * (rows.correct - rows.confidence)) for rows, member in members])
+        blocks = [(strata.rows, own.member) for strata, own in self.blocks]
+        mass = np.concatenate([member.sums(rows.mass) for rows, member in blocks])
+        off = np.concatenate([member.sums(rows.mass * (rows.correct - rows.confidence)) for rows, member in blocks])
         off = off / np.maximum(mass, np.finfo(float).tiny)
         able = ~self.clusters & (mass > 0)
         able[list(self.groups.trends)] = False
         # intervals are of the few that are the largest by a normal law
-        spread = np.concatenate([member.sums(rows.mass**2 * rows.variance) for rows, member in members])
+        spread = np.concatenate([member.sums(rows.mass**2 * rows.variance) for rows, member in blocks])
         near = np.abs(off) - self.least_scores * np.sqrt(self.effect * spread) / np.maximum(mass, _NO_VARIANCE)
         largest = np.argsort(np.where(able, near, -np.inf))[-_LOOKED_AT:]
         limits = {one: self._least_off(one) for one in [*self.chosen, *largest[able[largest]].tolist()]}
-        rows = self.blocks[0].rows
+        rows = self.blocks[0][0].rows
         whole = average(rows.correct, rows.weight) - average(rows.confidence, rows.weight)
         seems = max(abs(one) for one in [whole, *off[self.chosen]])
         best = max(limits, key=limits.__getitem__, default=None)
@@ -209,7 +230,7 @@ class _Scan(blocks.Candidates):
         """How far the outcomes of a group are from its confidence at least, 0 where that is not known."""
         rows, inside = self.table.own(group)
         level = float(self.settings.significance * self.share[group])
-        low, high = sizes.residual_size(rows.take(inside), level).interval or (0.0, 0.0)
+        low, high = residual_size(rows.take(inside), level).interval or (0.0, 0.0)
         return max(low, -high, 0.0)
 
     def _left(self, group: int, k: int, sign: float) -> tuple[float, float]:
@@ -292,26 +313,27 @@ class _Scan(blocks.Candidates):
             variance = variance - across @ solved
         if variance <= self._least_variance[candidate]:
             return Measure(value=None)
-        rows, strata, (own, *splits) = self._rows([candidate, *others])
+        strata, (own, *splits) = self._rows([candidate, *others])
+        rows = strata.rows
         left = self._without(own, splits, solved)
         variance, least = float(self.effect[candidate] * variance), float(self.least_scores[candidate])
-        test = sizes.GroupTest(strata.factors(left), float(total), variance, z, least, strata.squared_factors(left))
+        test = GroupTest(strata.factors(left), float(total), variance, z, least, strata.squared_factors(left))
         if own.lower is not None:
-            return sizes.trend_size(rows, own.inside, own.lower, own.tested, test)
+            return trend_size(rows, own.inside, own.lower, own.tested, test)
         if given is not None:
-            return sizes.size(test, rows.expected, direction=strata.centred(left))
+            return size(test, rows.expected, direction=strata.centred(left))
         # a group's gain is its others' loss, as E[h | f] = 0: a shift of log-odds alone gives the two unequal parts
         measured = test.factors / float(rows.mass @ left)
         wide = strata if rows.stratum is not None else self._cut_wide
-        return sizes.size(test, rows.expected, direction=wide.centred(left), measured=measured)
+        return size(test, rows.expected, direction=wide.centred(left), measured=measured)
 
     @cached_property
-    def _cut_wide(self) -> blocks.Strata:
+    def _cut_wide(self) -> Strata:
         """Strata in which a row of a group is no sizeable part of all rows of its confidence."""
-        [block] = self.blocks
-        rows, width = block.rows, max(_WIDE, len(block.rows) // _WIDE)
-        stratum = blocks.cut_into_strata(rows.confidence, width, np.random.default_rng(0), rows.part)
-        return blocks.Strata.of(rows, stratum)
+        [(strata, _)] = self.blocks
+        rows, width = strata.rows, max(_WIDE, len(strata.rows) // _WIDE)
+        stratum = cut_into_strata(rows.confidence, width, np.random.default_rng(0), rows.part)
+        return Strata.of(rows, stratum)
 
     @cached_property
     def _least_variance(self) -> np.ndarray:
@@ -353,21 +375,22 @@ class _Scan(blocks.Candidates):
         large = not trend and self.variance[candidate] > self.settings.largest_exact_variance
         if p_value >= self.settings.exact_below or large:
             return p_value
-        rows, strata, (own, *others) = self._rows([candidate, *given])
+        strata, (own, *others) = self._rows([candidate, *given])
+        rows = strata.rows
         if trend:
             factors = strata.factors(self._without(own, others, self._explained(given, candidate)[1] if given else ()))
-            exact = sizes.sum_p_value(factors, rows.correct, rows.expected, rows.count)
+            exact = sum_p_value(factors, rows.correct, rows.expected, rows.count)
         elif rows.stratum is None:
             apart = [other.inside for other in others]
-            cut = blocks.strata_within(rows.confidence, apart, self._width(rows), self.rng, rows.part)
-            exact = blocks.exact_p_value(rows.correct, own.inside, cut, rows.expected, rows.count)
+            cut = strata_within(rows.confidence, apart, self._width(rows), self.rng, rows.part)
+            exact = exact_p_value(rows.correct, own.inside, cut, rows.expected, rows.count)
         else:
-            cut = blocks.crossed(rows.stratum, [other.inside for other in others])
-            exact = blocks.exact_p_value(rows.correct, own.inside, cut, count=rows.count)
+            cut = crossed(rows.stratum, [other.inside for other in others])
+            exact = exact_p_value(rows.correct, own.inside, cut, count=rows.count)
         return max(p_value, deflated(exact, float(self.effect[candidate])))
 
     @staticmethod
-    def _without(own: blocks.Split, others: Sequence[blocks.Split], solved: Sequence[float]) -> np.ndarray:
+    def _without(own: Split, others: Sequence[Split], solved: Sequence[float]) -> np.ndarray:
         """Return what each row adds to a test, less what the groups chosen before explain of it."""
         explained = [factor * one.tested for one, factor in zip(others, solved, strict=True)]
         return own.tested - np.sum(explained, axis=0) if explained else own.tested

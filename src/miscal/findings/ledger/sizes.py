@@ -75,7 +75,7 @@ class Scanned:
 
     `chosen` are in the order of choice. `alone` are values and bins of columns that are beyond the cut by themselves
     and were not chosen, the strongest first, with `by`. `by_rows` is how many more candidates are beyond
-    the cut by themselves where units are not counted, but rows. `most_off` is as of :class:`.ledger.Ledger`.
+    the cut by themselves where units are not counted, but rows. `most_off` is as of :class:`.document.Ledger`.
     """
 
     chosen: tuple[TestedGroup, ...] = ()

@@ -39,8 +39,7 @@ from miscal.discovery.run import RunContent, read_run
 from miscal.discovery.run_folder import MONITOR
 from miscal.findings.conditions.condition import Frame, with_features
 from miscal.findings.enrichment import written_time
-from miscal.findings.ledger.ledger import Finding
-from miscal.findings.ledger.values import ColumnValue
+from miscal.findings.ledger.document import ColumnValue, Finding
 from miscal.findings.residuals import holm, observed_over_expected, proportion_residual
 from miscal.report.brief import alone_line, at_thresholds
 from miscal.runs.compare.compared_rows import column_again, rows_again

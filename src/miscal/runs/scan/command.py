@@ -33,8 +33,9 @@ from miscal.discovery.answer import finding_sentence
 from miscal.discovery.summary import Answer
 from miscal.discovery.tables import findings_table
 from miscal.findings.ledger.cells import CellTable, in_units, labelled
+from miscal.findings.ledger.document import ADJUSTMENT, Finding, FindingsMethod
 from miscal.findings.ledger.groups import PAIR, not_crossed
-from miscal.findings.ledger.ledger import ADJUSTMENT, Finding, FindingsMethod, ledger_of
+from miscal.findings.ledger.ledger import ledger_of
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS
 from miscal.findings.residuals import proportion_interval
 from miscal.report.sheet import Sheet

@@ -27,8 +27,7 @@ from miscal.data.relations import DATE, TEXT, Dialect, Writer, farthest, odds_of
 from miscal.discovery.answer import group_name
 from miscal.discovery.summary import Answer
 from miscal.discovery.tables import Tables, by_column
-from miscal.findings.ledger.ledger import Finding, FindingsMethod
-from miscal.findings.ledger.values import ColumnValue
+from miscal.findings.ledger.document import ColumnValue, Finding, FindingsMethod
 from miscal.report.brief import group_columns
 from miscal.report.formatting import begin, count, metric, p_value, printable, rate
 from miscal.report.group_panels import column_views
