@@ -10,7 +10,7 @@ from pydantic import FiniteFloat, NonNegativeInt
 from miscal.base.document import Measure, Part, Text, clean_text
 from miscal.findings.conditions.column_kinds import Value
 from miscal.findings.conditions.condition import Condition, InputClusters, Stored
-from miscal.findings.residuals import observed_over_expected
+from miscal.findings.residuals import observed_over_expected, observed_share
 
 NAMED, FOUND = "named", "found"
 """Where a finding comes from."""
@@ -100,12 +100,7 @@ class Finding(Part):
     @property
     def happened(self) -> Measure:
         """Its accuracy, with the interval of `residual`."""
-        low, high = self.residual.interval or (None, None)
-        known = low is not None and high is not None
-        return Measure(
-            value=self.accuracy,
-            interval=(max(0.0, self.confidence + low), min(1.0, self.confidence + high)) if known else None,
-        )
+        return observed_share(self.accuracy, self.confidence, self.residual.interval)
 
     @property
     def observed_over_expected(self) -> Measure:

@@ -121,7 +121,7 @@ def ledger_of(
             after=after,
             fate=fate,
             units_needed=needed and UnitsNeeded(units=-(-needed * own.n_units // own.n), rows=needed),
-            odds_ratio=odds_ratio(among.correct, inside, strata, among.weight),
+            odds_ratio=stratified_odds_ratio(among.correct, inside, strata, among.weight),
             p_value=one.p_value,
             p_adjusted=one.p_adjusted,
             sign=sign,
@@ -267,7 +267,7 @@ def mirror(size: Measure) -> Measure:
     return Measure(value=-size.value, interval=ends)
 
 
-def odds_ratio(
+def stratified_odds_ratio(
     correct: np.ndarray, inside: np.ndarray, stratum: np.ndarray, weight: np.ndarray | None = None
 ) -> float | None:
     """Odds of being right inside over outside, given the stratum (Mantel and Haenszel, 1959); None if undefined.
@@ -278,7 +278,7 @@ def odds_ratio(
     Examples
     --------
     >>> y, inside = np.array([1.0, 0, 1, 0, 0]), np.array([True, True, False, False, False])
-    >>> odds_ratio(y, inside, np.zeros(5, int))
+    >>> stratified_odds_ratio(y, inside, np.zeros(5, int))
     2.0
     """
     weight = np.ones(len(correct)) if weight is None else weight
