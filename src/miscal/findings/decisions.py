@@ -151,7 +151,7 @@ def decide(rows: LabelledRows, corrected: Floats, asked: Thresholds) -> tuple[De
     for threshold, source in sorted(sources.items()):
         gain = net_benefit_gain(rows, corrected, threshold)
         worth = {when: mean_net_benefit(own, threshold) for when, own in acted.items()}
-        net_benefit = NetBenefit(**worth, gain=Measure(value=gain.value, interval=gain.interval))
+        net_benefit = NetBenefit(**worth, gain=Measure.of(gain))
         before, after = (_promise(acted[when], threshold) for when in ("before", "after"))
         found.append(Decision(threshold=threshold, source=source, before=before, after=after, net_benefit=net_benefit))
     return tuple(found)

@@ -300,7 +300,7 @@ class _GroupsOfModels:
             kind=DIFFERING if shared is None else SHARED,
             condition=self.groups.conditions[place],
             n=sum(n),
-            effect=Measure(value=effect.value, interval=effect.interval),
+            effect=Measure.of(effect),
             beyond=_UNDEFINED if shared is None else shared.conditional,
             p_shared=effect.p_value if shared is None else shared.p_value,
             p_shared_adjusted=None if shared is None else shared.p_adjusted,

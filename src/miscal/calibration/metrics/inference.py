@@ -147,7 +147,7 @@ def effect_given_confidence(rows: LabelledRows) -> float:
     --------
     >>> y, f = np.tile([1.0, 1.0, 0.0, 0.0], 250), np.full(1000, 0.9)
     >>> groups = (None, np.arange(1000) // 2)
-    >>> [round(effect_given_confidence(check_rows(y, f, groups=one)), 1) for one in groups]
+    >>> [round(effect_given_confidence(check_predictions(y, f, groups=one)), 1) for one in groups]
     [1.0, 2.0]
     """
     if rows.group is None:

@@ -325,8 +325,8 @@ def _measures(sides: Sides, seed: int, whole: Mapping[str, Global], accepted: fl
         "residual": of_rows(sides, *(side.residual for side in each)),
         # smECE is biased upwards by as much as noise adds to each run, so their difference has no interval of its own
         "smece": MeasurePair(
-            a=Measure(value=one.smece.value, interval=one.smece.interval),
-            b=Measure(value=two.smece.value, interval=two.smece.interval),
+            a=Measure.of(one.smece),
+            b=Measure.of(two.smece),
             difference=MeasureAgainstNull(value=number(one.smece.value - two.smece.value)),
         ),
     }
