@@ -35,8 +35,8 @@ from miscal import discover
 from miscal.calibration.calibrators import CALIBRATORS
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.evidence.selective import SelectiveRisk, candidate_thresholds, decided, few_errors
-from miscal.findings.alone import decided_alone
 from miscal.findings.conditions.column_kinds import Value
+from miscal.findings.decisions import decided_alone
 
 ERRORS = (0.02, 0.05, 0.1, 0.2)
 LEVEL = 0.05

@@ -11,9 +11,8 @@ from miscal.base.errors import InputError
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.decisions import net_benefit
 from miscal.evidence.selective import candidate_thresholds, decided
-from miscal.findings.alone import Alone, asked_groups, decided_alone
 from miscal.findings.conditions.column_kinds import Value
-from miscal.findings.decisions import Thresholds, decide
+from miscal.findings.decisions import Alone, Thresholds, asked_groups, decide, decided_alone
 
 N = 600
 

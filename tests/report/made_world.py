@@ -4,9 +4,8 @@ import numpy as np
 import polars as pl
 
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.findings.alone import MAX_ERRORS, asked_groups, decided_alone
 from miscal.findings.conditions.column_kinds import Value
-from miscal.findings.decisions import Thresholds, decide
+from miscal.findings.decisions import MAX_ERRORS, Thresholds, asked_groups, decide, decided_alone
 
 EPSILON = 0.05
 NAMES = ("over", "under", "good")

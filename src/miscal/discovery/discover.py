@@ -42,9 +42,8 @@ from miscal.discovery.tables import columns_table, field_table, findings_table
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.registry import estimator_class, make_estimator, regimes_of, uses_device
 from miscal.evidence.settings import LEAST_UNITS
-from miscal.findings.alone import thresholds_of
 from miscal.findings.conditions.condition import readable, with_features
-from miscal.findings.decisions import Thresholds
+from miscal.findings.decisions import Thresholds, thresholds_of
 from miscal.findings.ledger.clusters import with_clusters
 from miscal.findings.ledger.document import ADJUSTMENT, FindingsMethod, Ledger
 from miscal.findings.ledger.groups import named_groups

@@ -21,8 +21,8 @@ from miscal.data.readers.class_columns import ClassColumns
 from miscal.data.readers.new_rows import NewRows, NewSource, open_new_rows
 from miscal.estimators.registry import Estimator, SavedEstimator
 from miscal.estimators.simplex.correction import SimplexCorrection
-from miscal.findings.alone import Thresholds, decisions_of, error_key
 from miscal.findings.conditions.condition import InputClusters
+from miscal.findings.decisions import PromisedThresholds, decisions_of, error_key
 
 if TYPE_CHECKING:
     from miscal.data.triples import Triples
@@ -123,7 +123,7 @@ class SavedModel:
     costs: dict[str, float] = field(default_factory=dict)
     classes: SavedClasses | None = None
     scale: JudgeScale | None = None
-    thresholds: dict[str, Thresholds] = field(default_factory=dict)
+    thresholds: dict[str, PromisedThresholds] = field(default_factory=dict)
 
     @cached_property
     def field(self) -> MiscalibrationField:
@@ -173,7 +173,7 @@ class SavedModel:
         if self.classes is not None:
             self.classes.try_out(n)
 
-    def alone_at(self, max_error: float | None) -> Thresholds | None:
+    def alone_at(self, max_error: float | None) -> PromisedThresholds | None:
         """Return the thresholds at an accepted error; None where none is named. Refuses one that was not asked for."""
         if max_error is None:
             return None
@@ -267,7 +267,7 @@ def _column(name: str) -> str:
 
 
 def correct_rows(
-    field: Estimator, rows: NewRows, classes: SavedClasses | None = None, thresholds: Thresholds | None = None
+    field: Estimator, rows: NewRows, classes: SavedClasses | None = None, thresholds: PromisedThresholds | None = None
 ) -> pl.DataFrame:
     """Correct new rows: a row for each, in order.
 

@@ -48,10 +48,9 @@ from miscal.evidence.kernel_score import smoothed_residuals
 from miscal.evidence.limits.agreement import NOTHING_CLAIMED
 from miscal.evidence.power import detectable_places
 from miscal.evidence.settings import FIELD_WEIGHT, LEAST_UNITS, SIGNIFICANCE
-from miscal.findings.alone import MAX_ERRORS, Alone, RiskCurves, asked_groups, decided_alone
 from miscal.findings.conditions.column_kinds import Value
 from miscal.findings.conditions.condition import Frame, frame_of_rows
-from miscal.findings.decisions import Thresholds, decide
+from miscal.findings.decisions import MAX_ERRORS, Alone, RiskCurves, Thresholds, asked_groups, decide, decided_alone
 from miscal.findings.judging import contents_of
 
 _MUCH_WEIGHT = 0.05

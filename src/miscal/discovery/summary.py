@@ -23,8 +23,7 @@ from miscal.discovery.layout import MapInfo
 from miscal.discovery.units import Units
 from miscal.evidence.certificates import Certificate
 from miscal.evidence.judged_rows import JudgeNumbers
-from miscal.findings.alone import Alone, RiskCurves
-from miscal.findings.decisions import Decision
+from miscal.findings.decisions import Alone, Decision, RiskCurves
 from miscal.findings.enrichment import Enriched
 from miscal.findings.judging import Confirmed
 from miscal.findings.ledger.document import Finding, FindingsMethod

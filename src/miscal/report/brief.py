@@ -13,8 +13,7 @@ from miscal.base.shown import brief_names, fact_lines
 from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.discovery.answer import helps, rate_sentence
 from miscal.discovery.summary import Summary, Units
-from miscal.findings.alone import ANSWERED, BELOW, Alone
-from miscal.findings.decisions import Promise
+from miscal.findings.decisions import ANSWERED, BELOW, Alone, Promise
 from miscal.findings.ledger.document import Finding
 from miscal.findings.verdict import alike_points, fate_words, in_points, interval_of_size, together_words
 from miscal.report.formatting import MINUS, bounds
@@ -46,7 +45,7 @@ def alone_line(summary: Summary) -> str:
     --------
     >>> from types import SimpleNamespace as Some
     >>> from miscal.base.document import Measure
-    >>> from miscal.findings.alone import OwnThreshold, RiskLimit
+    >>> from miscal.findings.decisions import OwnThreshold, RiskLimit
     >>> found = Alone(
     ...     max_error=0.05, decision="answer", threshold=0.92, n=420, share=Measure(value=0.42),
     ...     error=RiskLimit(value=0.03, upper=0.05), raw=OwnThreshold(threshold=None, share=0.0),

@@ -12,8 +12,7 @@ from miscal.base.number_wording import percent, spoken, threshold_text
 from miscal.discovery.answer import LACKING, confusion_sentence, rate_sentence, scale_sentence, words_of
 from miscal.discovery.summary import ClassEvent
 from miscal.evidence.judged_rows import GroupRate
-from miscal.findings.alone import ANSWERED, BELOW, Alone, RiskCurves
-from miscal.findings.decisions import NetBenefit
+from miscal.findings.decisions import ANSWERED, BELOW, Alone, NetBenefit, RiskCurves
 from miscal.findings.verdict import fate_words
 from miscal.report import formatting
 from miscal.report.brief import alone_at, enough, reaches, shares

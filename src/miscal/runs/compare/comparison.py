@@ -22,7 +22,7 @@ from miscal.discovery.measurements import global_numbers, reliability
 from miscal.discovery.run import RunContent, read_run
 from miscal.discovery.summary import Answer, Global, Summary
 from miscal.evidence.settings import SIGNIFICANCE
-from miscal.findings.alone import decisions_of, error_key, thresholds_of
+from miscal.findings.decisions import decisions_of, error_key, thresholds_of
 from miscal.findings.residuals import holm
 from miscal.report.brief import alone_at
 from miscal.report.sheet import Sheet

@@ -41,8 +41,8 @@ from miscal.discovery.run import RunContent
 from miscal.discovery.saved_model import model_folder
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.evidence.simultaneous import SUMS, running_interval, unit_sums
-from miscal.findings.alone import BELOW, decisions_of, error_key
 from miscal.findings.conditions.condition import Frame
+from miscal.findings.decisions import BELOW, decisions_of, error_key
 from miscal.findings.residuals import EPSILON
 from miscal.report.brief import alone_at
 from miscal.runs.monitor import document
