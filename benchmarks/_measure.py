@@ -117,7 +117,7 @@ def write_planted(rows: Path, x: Path, n: int, d: int) -> None:
     """Write a planted world of n rows: embeddings of d columns, and a table with the topic of each row."""
     import polars as pl
 
-    from _worlds import planted
+    from miscal.study.synthetic.worlds import planted
 
     world = planted(n, d, random_state=0)
     np.save(x, world.X)

@@ -1,8 +1,5 @@
 """The machinery: networks learn and keep their best epoch, the grid is the paper's, choices are judged as defined."""
 
-import importlib
-from pathlib import Path
-
 import numpy as np
 import polars as pl
 import pytest
@@ -17,7 +14,7 @@ from miscal.data.triples import Triples
 from miscal.estimators.paper.field import PaperField
 from miscal.estimators.paper.grid import search
 from miscal.estimators.paper.phi import TrainingData
-from miscal.study.synthetic import experiments, sections
+from miscal.study.synthetic import experiments, sections, worlds
 from miscal.study.synthetic.experiments import ExperimentCell, choice_of, judge_choice
 from miscal.study.synthetic.fits import compute, draw, epochs_trained, fit_network
 from miscal.study.synthetic.worlds import known_coordinate_limit, random_split, sinusoid, three_clusters
@@ -104,19 +101,14 @@ def test_the_cited_regrets_have_the_cited_median():
 # --- worlds are what they say ---
 
 
-WORLDS = ("three_clusters", "sinusoid", "planted", "saturated", "rare_regime", "calibrated", "visible_only")
-
-
-@pytest.fixture
-def made(monkeypatch):
-    """The makers of worlds by name, those of the benchmarks among them."""
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[3] / "benchmarks"))
-    return importlib.import_module("_worlds").WORLDS
+WORLDS = {
+    name: getattr(worlds, name) for name in ("three_clusters", "sinusoid", "planted", "calibrated", "visible_only")
+}
 
 
 @pytest.mark.parametrize("name", WORLDS)
-def test_field_shift_and_confidence_agree(name, made):
-    world = made[name](500, random_state=3)
+def test_field_shift_and_confidence_agree(name):
+    world = WORLDS[name](500, random_state=3)
     assert len(world) == len(world.X) == len(world.correct) == 500
     assert world.X.dtype == np.float32
     assert np.isfinite(world.X).all()
@@ -127,16 +119,16 @@ def test_field_shift_and_confidence_agree(name, made):
 
 
 @pytest.mark.parametrize("name", WORLDS)
-def test_same_seed_same_world(name, made):
-    one, two, other = (made[name](50, random_state=seed) for seed in (0, 0, 1))
+def test_same_seed_same_world(name):
+    one, two, other = (WORLDS[name](50, random_state=seed) for seed in (0, 0, 1))
     np.testing.assert_array_equal(one.X, two.X)
     np.testing.assert_array_equal(one.correct, two.correct)
     assert not np.array_equal(one.X, other.X)
 
 
 @pytest.mark.parametrize("name", WORLDS)
-def test_outcomes_follow_the_true_probability(name, made):
-    world = made[name](20_000, random_state=0)
+def test_outcomes_follow_the_true_probability(name):
+    world = WORLDS[name](20_000, random_state=0)
     eta = world.confidence + world.delta
     for part in (world.confidence < np.median(world.confidence), world.X[:, 0] > np.median(world.X[:, 0])):
         error = np.sqrt((eta * (1 - eta))[part].sum()) / part.sum()
@@ -169,15 +161,15 @@ def test_sinusoid_is_the_formula():
     assert world.X.max() <= 1
 
 
-def test_planted_groups_are_shifted_as_a_whole(made):
-    world = made["planted"](5000, 40, shift=1.5)
+def test_planted_groups_are_shifted_as_a_whole():
+    world = WORLDS["planted"](5000, 40, shift=1.5)
     by_topic = {t: set(world.shift[world.regime == t]) for t in range(12)}
     assert all(len(values) == 1 for values in by_topic.values())
     assert sorted(v for (v,) in by_topic.values()) == [-1.5] * 3 + [0] * 6 + [1.5] * 3
 
 
-def test_visible_only_depends_on_the_confidence_alone(made):
-    world = made["visible_only"](5000)
+def test_visible_only_depends_on_the_confidence_alone():
+    world = WORLDS["visible_only"](5000)
     order = np.argsort(world.confidence)
     assert (np.diff(world.delta[order] + world.confidence[order]) >= 0).all()
     np.testing.assert_allclose(world.delta, expit(logit(world.confidence) / 2) - world.confidence, atol=1e-9)

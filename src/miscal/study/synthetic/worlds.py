@@ -2,8 +2,8 @@
 
 In each, log-odds l give the confidence f = sigmoid(l), a shift D gives the true probability
 eta = sigmoid(l + D), outcomes are Bernoulli(eta), and the field is delta = eta - f: negative where the shift is
-negative (over-confident). Both are the paper's (arXiv 2605.13484, appendix E); what an estimator must also survive is
-in ``benchmarks/_worlds.py``.
+negative (over-confident). :func:`three_clusters` and :func:`sinusoid` are the paper's (arXiv 2605.13484,
+appendix E); the others try what an estimator must also survive. Further ones are in ``benchmarks/_worlds.py``.
 """
 
 from __future__ import annotations
@@ -107,6 +107,54 @@ def sinusoid(n: int = 10_000, *, amplitude: float = 0.6, frequency: float = 3, r
     return make_world("sinusoid", rng, X, log_odds, shift, coordinate=along[:, None])
 
 
+def planted(n: int = 12_000, d: int = 384, *, shift: float = 1.0, random_state: RandomState = 0) -> World:
+    """Draw a wide embedding of twelve topics, a quarter of them over-confident and a quarter under-confident.
+
+    Topic centres are random directions of unit length under noise of unit length in all, whose spectrum falls like that
+    of sentence embeddings; the log-odds follow another random direction. `shift` is in log-odds. `regime` is the topic.
+
+    Examples
+    --------
+    >>> world = planted(400, 32)
+    >>> sorted(set(world.shift.tolist()))
+    [-1.0, 0.0, 1.0]
+    """
+    rng = np.random.default_rng(random_state)
+    X, topic = draw_topics(rng, n, d, 12, 1.0)
+    log_odds = 0.5 + X @ draw_directions(rng, 1, d)[0] * np.sqrt(d) / 2 + 0.8 * rng.standard_normal(n)
+    sign = np.repeat([-1.0, 1.0, 0.0], [3, 3, 6])
+    return make_world("planted", rng, X, log_odds, shift * sign[topic], regime=topic)
+
+
+def calibrated(n: int = 10_000, d: int = 32, *, random_state: RandomState = 0) -> World:
+    """Draw a perfectly calibrated model: delta is 0 everywhere, though f depends on X.
+
+    Examples
+    --------
+    >>> bool(calibrated(100).delta.any())
+    False
+    """
+    rng = np.random.default_rng(random_state)
+    X, topic = draw_topics(rng, n, d, 8, 1.0)
+    log_odds = 0.5 * rng.standard_normal(8)[topic] + rng.standard_normal(n)
+    return make_world("calibrated", rng, X, log_odds, np.zeros(n), regime=topic)
+
+
+def visible_only(n: int = 10_000, d: int = 32, *, random_state: RandomState = 0) -> World:
+    """Draw miscalibration in f alone: eta = sigmoid(logit f / 2); nothing is hidden, though f depends on X.
+
+    Examples
+    --------
+    >>> world = visible_only(500)
+    >>> bool(np.allclose(world.shift, -logit(world.confidence) / 2))
+    True
+    """
+    rng = np.random.default_rng(random_state)
+    X, topic = draw_topics(rng, n, d, 8, 1.0)
+    log_odds = rng.standard_normal(8)[topic] + 1.5 * rng.standard_normal(n)
+    return make_world("visible_only", rng, X, log_odds, -log_odds / 2, regime=topic)
+
+
 def random_split(n: int, *, random_state: RandomState = 0) -> np.ndarray:
     """Return the paper's split: 'train', 'val' or 'test' per row, 80/10/10 by random permutation.
 
@@ -177,6 +225,22 @@ def make_world(
     f, eta = expit(log_odds), expit(log_odds + shift)
     y = (rng.random(len(f)) < eta).astype(np.float64)
     return World(name, X.astype(np.float32), f, y, eta - f, shift, coordinate, regime)
+
+
+def draw_topics(
+    rng: np.random.Generator, n: int, d: int, n_topics: int, contrast: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rows (n, d) around random topic centres, under noise of unit length whose variances fall as 1 / (10 + j)."""
+    topic = rng.integers(0, n_topics, _checked(n))
+    deviation = np.sqrt(1.0 / (10.0 + np.arange(d)))
+    noise = rng.standard_normal((n, d)) * (deviation / np.linalg.norm(deviation))
+    return contrast * draw_directions(rng, n_topics, d)[topic] + noise, topic
+
+
+def draw_directions(rng: np.random.Generator, count: int, d: int) -> np.ndarray:
+    """Draw unit vectors (count, d)."""
+    rows = rng.standard_normal((count, d))
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
 def _checked(n: int) -> int:
