@@ -210,9 +210,9 @@ def residuals(asked: Asked) -> Told:
     known = rows.correct, rows.confidence, asked.expected
     over, under = judge(LabelledRows(*known, design=asked.design), regions, [-1, 1])
     for name, said, region, error, hypothesis in (
-        ("residual", over.residual, regions[0], rows.rate - rows.confidence, asked.calibrated),
-        ("visible residual", over.visible, regions[0], rows.visible - rows.confidence, asked.calibrated),
-        ("hidden residual", under.hidden, regions[1], rows.rate - rows.visible, asked.nothing_hidden),
+        ("residual", over["residual"], regions[0], rows.rate - rows.confidence, asked.calibrated),
+        ("visible residual", over["visible"], regions[0], rows.visible - rows.confidence, asked.calibrated),
+        ("hidden residual", under["hidden"], regions[1], rows.rate - rows.visible, asked.nothing_hidden),
     ):
         if region.any():
             told.p_value(name, said.p_value, hypothesis)

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from miscal.study.synthetic.worlds import World, calibrated, visible_only
 from miscal.evidence.power import planted
+from miscal.study.synthetic.worlds import World, calibrated, visible_only
 
 SIZES = {"small": 1.0, "large": 0.5}
 """Models, and what part of the miscalibration each has."""

@@ -162,14 +162,14 @@ def test_the_variance_of_the_scan_is_that_of_permutations_within_strata(weighted
     kinds = np.random.default_rng(5).choice(["a", "b", "c"], 400).astype(object)
     groups = named_groups({"kind": kinds})
     one = _Scan(Table(LabelledRows(y, f, f, design=known(y, f, weight)), groups), 0, LEDGER_DEFAULTS, 1.0)
-    [block] = one.blocks
+    [(strata, groups_of)] = one.blocks
     mass, rng, totals, given = weight / weight.mean(), np.random.default_rng(1), [], []
-    stratum, residual = block.strata.stratum, centred(y - f, block.strata.stratum)
+    stratum, residual = strata.stratum, centred(y - f, strata.stratum)
     for _ in range(3_000):
         order = np.lexsort((rng.random(400), stratum))
         shuffled = np.empty(400)
         shuffled[np.argsort(stratum, kind="stable")] = residual[order]
-        totals.append(block.groups.tested.sums(mass * centred(shuffled, stratum, mass)))
+        totals.append(groups_of.tested.sums(mass * centred(shuffled, stratum, mass)))
     assert np.var(totals, axis=0) == pytest.approx(one.variance, rel=0.1)
     one.take(0)
     given = np.cov(np.array(totals).T)
