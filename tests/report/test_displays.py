@@ -159,6 +159,7 @@ def rare(n=4000):
     return (rng.random(n) < p).astype(int), p
 
 
+@pytest.mark.whole
 def test_axes_fit_a_rare_event():
     shown = ReliabilityDisplay.from_predictions(*rare(), ax=axes()).ax_
     assert shown.get_xlim() == shown.get_ylim() == pytest.approx((0.0, 0.06), abs=0.011)

@@ -172,6 +172,7 @@ def test_a_sample_is_stated(make_run, monkeypatch):
     assert json.loads(page.data[0])["n"] == 200
 
 
+@pytest.mark.whole
 def test_large_runs_stay_below_ten_megabytes(make_run):
     """More rows than any map shows, with texts and metadata as large as they get."""
     run = make_run(2000)

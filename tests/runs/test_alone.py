@@ -8,6 +8,8 @@ import miscal
 from miscal.base.errors import InputError
 from miscal.cli import main
 
+pytestmark = pytest.mark.whole
+
 
 def rows(n: int, seed: int) -> pl.DataFrame:
     """Answers that are right more often than they say of one kind, and less often of the other."""
@@ -36,7 +38,6 @@ def test_every_run_answers_and_what_was_asked_is_beside(found):
     assert at.n == (np.asarray(field["corrected"]) >= at.threshold - 1e-9).sum()
 
 
-@pytest.mark.whole
 def test_where_a_promise_breaks_is_named():
     table = rows(4000, 1).with_columns(law=pl.col("kind") == "law").drop("kind")
     # the correction does not see what breaks
@@ -87,7 +88,6 @@ def test_an_error_that_is_none_is_refused(max_error):
         miscal.discover(rows(200, 0), quick=True, max_error=max_error)
 
 
-@pytest.mark.whole
 def test_a_comparison_says_what_each_may_decide_at_equal_error():
     rng = np.random.default_rng(3)
     z, noise = rng.normal(size=(2, 1000))

@@ -265,7 +265,7 @@ def finding_sentence(finding: Finding, words: Vocabulary) -> str:
 
 
 def _off_most(finding: Finding, words: Vocabulary) -> str:
-    """Say the same in the words of pictures and tables, in at most 20 words."""
+    """Say of the group that is off most what `finding_sentence` says, as a headline of at most 20 words."""
     group, says, true, between = _told(finding, LONGEST_FIRST)
     happened, promise = words.heads
     # a name that was cut begins with a value, which stays as the data write it

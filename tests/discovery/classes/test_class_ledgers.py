@@ -100,6 +100,7 @@ def test_permuting_classes_permutes_their_findings(planted, found):
         assert again[0][place].findings == found[0][k].findings
 
 
+@pytest.mark.whole
 def test_corrected_probabilities_sum_to_one_and_have_not_seen_their_row(planted):
     corrected = correct_classes(planted, 0)[1]
     assert np.allclose(corrected.sum(axis=1), 1.0, atol=1e-12)

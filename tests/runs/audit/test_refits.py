@@ -107,6 +107,7 @@ def answers_of_questions(seed, n=400, size=5, correlation=0.4):
     return Triples.of(rng.normal(size=(many, 2))[group], confidence=f, correct=(number < f).astype(float), group=group)
 
 
+@pytest.mark.whole
 def test_draws_of_a_null_hang_together_as_the_data_do(fits):
     rows = answers_of_questions(0, n=4_000)
     settings = Refitting(rows)

@@ -19,6 +19,8 @@ from miscal.discovery.run import read_run
 from miscal.runs.card.card import _graded, card
 from miscal.runs.card.sheet import markdown_of, sheet_of, texts, write_card
 
+pytestmark = pytest.mark.whole
+
 N = 600
 
 

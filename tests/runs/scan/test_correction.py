@@ -169,6 +169,7 @@ def test_folds_are_of_as_many_rows_as_hang_together():
     assert all(len(np.unique(dealt[:, unit == k], axis=1).T) == 1 for k in range(20))
 
 
+@pytest.mark.whole
 def test_where_nothing_is_off_the_probability_stays_as_it_is():
     names = [
         miscal.scan(table(seed, 2_000, 0.0), group="none", **EVENT).summary.correction.map.name for seed in range(10)

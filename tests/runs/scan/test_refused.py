@@ -226,7 +226,8 @@ def test_a_relation_that_changes_between_passes_is_refused(rows, tmp_path, monke
         miscal.scan(path, **EVENT)
 
 
-@pytest.mark.parametrize("stage", ["always", pytest.param("never", marks=pytest.mark.whole)])
+@pytest.mark.whole
+@pytest.mark.parametrize("stage", ["always", "never"])
 def test_an_engine_that_fails_half_way_leaves_no_result_and_the_scan_goes_on(
     rows, tmp_path, monkeypatch, capsys, stage
 ):

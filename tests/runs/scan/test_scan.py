@@ -227,6 +227,7 @@ def assert_groups_are_those_of_their_rows(summary, frame, weight=None):
         assert one.share == pytest.approx(mass[inside].sum() / mass.sum(), rel=1e-9)
 
 
+@pytest.mark.whole
 @settings(max_examples=5)
 @given(
     seed=st.integers(0, 10_000),
