@@ -108,7 +108,7 @@ def test_a_signal_while_modules_are_imported_ends_in_one_line(module, number):
 TRACED = """
 import importlib, os, sys
 from miscal.cli import main
-from miscal.base.extras import import_lightly
+from miscal.base.process import import_lightly
 import_lightly()
 def traced(module, name):
     module = importlib.import_module(module)

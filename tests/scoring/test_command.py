@@ -169,7 +169,7 @@ def test_a_run_that_is_stopped_goes_on_with_the_same_command(arguments, number, 
             time.sleep(0.005)
         process.send_signal(number)
         _, said = process.communicate(timeout=60)
-    assert (process.returncode, said.count("\n")) == (status, 1)
+    assert (process.returncode, said.count("\n")) == (status, 1), said
     assert "run the same command again" in said
     assert 0 < len(list(tmp_path.glob("out/shards/*.json"))) < 120
     assert main(arguments) == 0
