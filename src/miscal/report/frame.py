@@ -324,13 +324,19 @@ def environment(folder: Path = ASSETS, filters: Filters = (), decimals: int = fo
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        bytecode_cache=_Compiled(str(Path(cache_from_source(str(ASSETS / "_"))).parent), f"{version('jinja2')}-%s.bin"),
+        bytecode_cache=_Compiled(str(Path(cache_from_source(str(ASSETS / "_"))).parent), f"{_compiler()}-%s.bin"),
     )
     env.filters |= {name: getattr(formatting, name) for name in _FILTERS}
     env.filters |= {name: _written(getattr(formatting, name), digits) for name, digits in usual.items()}
     env.filters["bounds"] = lambda interval, form="points": formatting.bounds(interval, form, usual.get(form))
     env.filters |= {"few_words": first_words, "embed": embed, **dict(filters)}
     return env
+
+
+def _compiler() -> str:
+    """Tell apart what templates were compiled by: how a filter is called is compiled into them, and may change."""
+    own = b"".join(Path(path).read_bytes() for path in (__file__, formatting.__file__))
+    return f"{version('jinja2')}-{hashlib.blake2b(own, digest_size=6).hexdigest()}"
 
 
 def _written(write: Callable[..., str], usual: int) -> Callable[..., str]:
