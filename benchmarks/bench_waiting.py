@@ -59,8 +59,11 @@ main(["discover", sys.argv[1], "--out", sys.argv[2], "--overwrite"])
 open(sys.argv[3], "w").write(" ".join(sys.modules))
 """
 LIGHTGBM = """
-import miscal.base.process as process
-getattr(process, "import_lightly", lambda: __import__("lightgbm"))()
+try:
+    from miscal.base.process import import_lightly
+except ImportError:  # a checkout of before
+    from miscal.base.extras import import_lightly
+import_lightly()
 """
 USED = "import miscal.discovery.discover, miscal.report.page, sklearn.cluster"
 """What a run imports beside LightGBM, as far as it takes time."""

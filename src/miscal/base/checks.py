@@ -71,7 +71,16 @@ def refuse_rows(name: str, bad: np.ndarray, what: str, rows: np.ndarray | None, 
     miscal.base.errors.InputError: age: 1 of 2 values are missing (row 1, counted from 0); fill them in
     """
     if bad.any():
-        raise InputError(f"{name}: {int(bad.sum())} of {len(bad)} values are {what} ({row_list(bad, rows)}); {remedy}")
+        raise InputError(f"{rows_at_fault(name, bad, what, rows)}; {remedy}")
+
+
+def rows_at_fault(name: str, bad: np.ndarray, what: str, rows: np.ndarray | None) -> str:
+    """Say of how many rows a value is `what` it may not be, and which are the first.
+
+    >>> rows_at_fault("age", np.array([False, True]), "missing", None)
+    'age: 1 of 2 values are missing (row 1, counted from 0)'
+    """
+    return f"{name}: {int(bad.sum())} of {len(bad)} values are {what} ({row_list(bad, rows)})"
 
 
 def _refuse_non_finite(values: np.ndarray, name: str, rows: np.ndarray | None) -> None:

@@ -1,6 +1,6 @@
 """What is global to a process: threads, filters of warnings, random numbers, packages, and how far its work has come.
 
-That is told to a listener without passing it through every function in between.
+How far is told to a listener, which need not be passed through every function in between.
 """
 
 from __future__ import annotations
@@ -169,9 +169,9 @@ def import_lightly(package: str = "lightgbm") -> None:
     if {"pandas", "scipy", "sklearn", "lightgbm"}.isdisjoint(sys.modules):
         doc: Any
         none: Any = type("NoDoc", (), {})
-        # a part of SciPy that is not public, and may go
         numpy = import_module("numpy")
         numpy.f2py = ModuleType("numpy.f2py")  # type: ignore[attr-defined]
+        # a part of SciPy that is not public, and may go
         try:
             doc = import_module("scipy._lib._docscrape").FunctionDoc
             sections = doc.sections

@@ -197,8 +197,8 @@ def write_ledger(
     they alone are evaluated. `seed`: of the folds, of the clusters, and of the order of rows of equal confidence.
     `several`: what is known of several classes, which take their share of the error.
     """
-    # named groups and clusters are fixed before any outcome is seen: all rows may be evaluated, unless some were set
-    # apart, or E[y | f] is only to be learned from what came before
+    # named groups and clusters are fixed before any outcome is seen, so all rows may be evaluated: not where the user
+    # set some apart, nor in order of time, where E[y | f] may be learned from earlier rows alone
     evidence = rows.evidence if own_split or rows.evidence == TIME else ALL
     witness = rows.evaluated if evidence == rows.evidence else np.ones(len(rows.triples), dtype=bool)
     triples = rows.triples if witness.all() else rows.triples.take(witness)

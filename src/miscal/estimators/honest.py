@@ -311,7 +311,9 @@ def _fold_tasks(
     rows, parts = _learned_from(rows), [(folds != k, folds == k) for k in np.unique(folds)]
     if changed is None:
         return [(_fold, estimator.for_folds(), rows, learned, inside) for learned, inside in parts]
-    return [(_fold_changed, estimator.for_folds(), rows, *masks, changed) for masks in parts]
+    # a process is sent the changed rows of its fold alone
+    own = [tuple(one[inside[changed[0]]] for one in changed) for _, inside in parts]
+    return [(_fold_changed, estimator.for_folds(), rows, *masks, some) for masks, some in zip(parts, own, strict=True)]
 
 
 def _fit(estimator: Estimator, rows: Triples) -> Estimator:
@@ -326,8 +328,7 @@ def _fold_changed(
     estimator: Estimator, rows: Triples, learned: np.ndarray, inside: np.ndarray, changed: ChangedRows
 ) -> tuple[FieldEstimate, np.ndarray]:
     """Estimate the rows of a fold, and correct some of them with other inputs."""
-    fitted, some = estimator.fit(rows.take(learned)), inside[changed[0]]
-    at, X = (one[some] for one in changed)
+    fitted, (at, X) = estimator.fit(rows.take(learned)), changed
     corrected = fitted.correct(X, rows.confidence[at]).corrected if len(at) else np.zeros(0)
     return fitted.estimate(rows.X[inside], rows.confidence[inside]), corrected
 

@@ -107,8 +107,8 @@ def without_words(series: pl.Series, kind: Kind) -> pl.Series:
     """
     if series.dtype != pl.String:
         return series
-    meant = _PLAIN[:2] if kind == ANSWER else PLAIN[kind]
-    for found in (_words(series).replace_strict(meaning, default=None, return_dtype=pl.Float64) for meaning in meant):
+    words, meant = _words(series), _PLAIN[:2] if kind == ANSWER else PLAIN[kind]
+    for found in (words.replace_strict(meaning, default=None, return_dtype=pl.Float64) for meaning in meant):
         if found.count() > series.count() / 2:
             return found
     return series

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from miscal.base.arrays import column_of, row_list, value_list
-from miscal.base.checks import DROP, refuse_outside, refuse_rows
+from miscal.base.checks import DROP, refuse_outside, refuse_rows, rows_at_fault
 from miscal.base.errors import InputError, argument
 from miscal.base.precision import chosen_rows, held, held_rows
 from miscal.base.vocabulary import Kind, vocabulary
@@ -59,10 +59,9 @@ class RowFaults:
     def refuse(self) -> None:
         """Raise where there is a fault, for all kinds of them."""
         told = [
-            f"{name}: {int((self.first == number).sum())} of {len(self.first)} values are {what} "
-            f"({row_list(self.first == number, self.row)})"
+            rows_at_fault(name, bad, what, self.row)
             for number, (name, what, *_) in enumerate(self._found, start=1)
-            if (self.first == number).any()
+            if (bad := self.first == number).any()
         ]
         if told:
             own = dict.fromkeys(remedy for *_, remedy in self._found if remedy)
